@@ -1,0 +1,1 @@
+"""Speed, memory, calibration and power: each prints a table and exits non-zero when a bar is missed."""

@@ -1,0 +1,45 @@
+"""Bars, the table of them, and the exit code."""
+
+import operator
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+__all__ = ["Bar", "finish", "say"]
+
+_COMPARE = {">=": operator.ge, "<=": operator.le}
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A figure and what it must reach."""
+
+    name: str
+    figure: float
+    sign: str
+    bound: float
+    note: str = ""
+
+    @property
+    def reached(self) -> bool:
+        """Whether the figure is on the right side of the bound."""
+        return bool(_COMPARE[self.sign](self.figure, self.bound))
+
+
+def say(text: str) -> None:
+    """Progress: on a terminal only."""
+    if sys.stderr.isatty():
+        print(f"\r\033[K{text} ...", end="", file=sys.stderr, flush=True)
+
+
+def finish(bars: Sequence[Bar]) -> None:
+    """Print the table of bars; exit with 1 where one is missed."""
+    if sys.stderr.isatty():
+        print("\r\033[K", end="", file=sys.stderr)
+    width = max(len(bar.name) for bar in bars)
+    for bar in bars:
+        verdict = "ok    " if bar.reached else "MISSED"
+        print(f"{verdict} {bar.name:<{width}}  {bar.figure:>9.3g} {bar.sign} {bar.bound:g}  {bar.note}")
+    missed = sum(not bar.reached for bar in bars)
+    print(f"{len(bars) - missed} of {len(bars)} bars reached")
+    sys.exit(1 if missed else 0)

@@ -1,0 +1,32 @@
+"""Drift detection for tables with missing values."""
+
+from gapdrift import datasets
+from gapdrift.errors import (
+    EvidenceError,
+    GapdriftError,
+    InputError,
+    NotFittedError,
+    ParameterError,
+    SchemaError,
+)
+from gapdrift.evidence import Evidence
+from gapdrift.mdlfwf import MDLFWF
+from gapdrift.result import BinFinding, DriftResult, FeatureFinding, Finding
+
+__all__ = [
+    "MDLFWF",
+    "BinFinding",
+    "DriftResult",
+    "Evidence",
+    "EvidenceError",
+    "FeatureFinding",
+    "Finding",
+    "GapdriftError",
+    "InputError",
+    "NotFittedError",
+    "ParameterError",
+    "SchemaError",
+    "datasets",
+]
+
+__version__ = "0.1.0"

@@ -1,0 +1,422 @@
+"""Data to try and to measure with: the paper's distributions and drifts, and makers of gaps.
+
+Every generator takes an ``rng`` (a numpy Generator, or a whole number as its seed) and states its law.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit
+
+from gapdrift._random import as_rng
+from gapdrift.errors import ParameterError
+from gapdrift.missingness import check_rates, draw_mask
+
+__all__ = [
+    "DISTRIBUTIONS",
+    "DRIFTS",
+    "Distribution",
+    "Drift",
+    "categorical",
+    "exponential",
+    "gaussian",
+    "hide_mar",
+    "hide_mcar",
+    "hide_mnar",
+    "poisson",
+    "stations",
+    "uniform",
+]
+
+Matrix = NDArray[np.float64]
+Rng = np.random.Generator | int
+
+POISSON_RATES = (49.0, 5.0, 8.0, 8.0, 44.0, 14.0, 24.0, 26.0)
+"""Rates of the Poisson drifts, drawn once from 5 to 49 (the paper does not print its own)."""
+
+
+# Gaps
+
+
+def hide_mcar(values: ArrayLike, rates: ArrayLike, rng: Rng, *, exact: bool = False) -> Matrix:
+    """Values with cells missing completely at random.
+
+    Parameters
+    ----------
+    values : (rows, columns) array
+    rates : float or (columns,) array
+    rng : numpy.random.Generator or int
+    exact : bool, default False
+        Hide exactly ``int(rate x rows)`` cells of each column, as the paper's experiments do, instead of
+        each cell on its own.
+
+    Returns
+    -------
+    values : (rows, columns) array, NaN where missing
+
+    Notes
+    -----
+    Law: P(cell of column j is missing) = rate_j, whatever the values.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> int(np.isnan(hide_mcar(np.zeros((10, 2)), [0.0, 0.5], 0, exact=True)).sum())
+    5
+    """
+    table, share, rng = _prepare(values, rates, rng)
+    if not exact:
+        return np.where(draw_mask(len(table), share, rng), np.nan, table)
+    for column, rate in enumerate(share):
+        table[rng.permutation(len(table))[: int(rate * len(table))], column] = np.nan
+    return table
+
+
+def hide_mar(
+    values: ArrayLike, rates: ArrayLike, rng: Rng, *, driver: int = 0, strength: float = 2.0
+) -> Matrix:
+    """Values with cells missing at random: the gaps depend on one column that stays observed.
+
+    Parameters
+    ----------
+    values : (rows, columns) array
+    rates : float or (columns,) array
+        Expected rates; that of the driver is taken as 0.
+    rng : numpy.random.Generator or int
+    driver : int, default 0
+        Column that decides.
+    strength : float, default 2
+        Change of the log odds for one standard deviation of the driver.
+
+    Returns
+    -------
+    values : (rows, columns) array, NaN where missing
+
+    Notes
+    -----
+    Law: P(cell i of column j is missing) = 1 / (1 + exp(-(a_j + strength z_i))), z_i the driver
+    standardised in this table, a_j such that the mean over the rows is rate_j.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> gaps = np.isnan(hide_mar(np.arange(2000.0).reshape(-1, 1) * [1, 1], 0.3, 0))
+    >>> bool(gaps[1000:, 1].mean() > 2 * gaps[:1000, 1].mean()), int(gaps[:, 0].sum())
+    (True, 0)
+    """
+    table, share, rng = _prepare(values, rates, rng)
+    if not 0 <= driver < table.shape[1]:
+        raise ParameterError(f"driver is {driver}, expected a column from 0 to {table.shape[1] - 1}.")
+    share[driver] = 0.0
+    odds = strength * _standardise(table[:, [driver]])
+    return _hide_by_odds(table, np.repeat(odds, table.shape[1], axis=1), share, rng)
+
+
+def hide_mnar(values: ArrayLike, rates: ArrayLike, rng: Rng, *, strength: float = 2.0) -> Matrix:
+    """Values with cells missing not at random: the gaps depend on the hidden values themselves.
+
+    Parameters
+    ----------
+    values : (rows, columns) array
+    rates : float or (columns,) array
+        Expected rates.
+    rng : numpy.random.Generator or int
+    strength : float, default 2
+        Change of the log odds for one standard deviation of the value.
+
+    Returns
+    -------
+    values : (rows, columns) array, NaN where missing
+
+    Notes
+    -----
+    Law: P(cell i of column j is missing) = 1 / (1 + exp(-(a_j + strength z_ij))), z_ij the value
+    standardised in its column, a_j such that the mean over the rows is rate_j.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> gaps = np.isnan(hide_mnar(np.arange(2000.0).reshape(-1, 1), 0.3, 0))
+    >>> bool(gaps[1000:].mean() > 2 * gaps[:1000].mean())
+    True
+    """
+    table, share, rng = _prepare(values, rates, rng)
+    return _hide_by_odds(table, strength * _standardise(table), share, rng)
+
+
+def _prepare(
+    values: ArrayLike, rates: ArrayLike, rng: Rng
+) -> tuple[Matrix, NDArray[np.float64], np.random.Generator]:
+    table = np.array(values, dtype=float)
+    if table.ndim != 2:
+        raise ParameterError(f"values has {table.ndim} dimension(s), expected 2 (rows, columns).")
+    return table, check_rates(rates, table.shape[1]), as_rng(rng)
+
+
+def _standardise(values: Matrix) -> Matrix:
+    deviation = values.std(axis=0)
+    result: Matrix = (values - values.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0)
+    return result
+
+
+def _hide_by_odds(
+    table: Matrix, log_odds: Matrix, rates: NDArray[np.float64], rng: np.random.Generator
+) -> Matrix:
+    """Hide each cell with a probability of its log odds, shifted by column to the asked mean."""
+    low, high = np.full(len(rates), -50.0), np.full(len(rates), 50.0)
+    for _ in range(60):
+        middle = (low + high) / 2.0
+        too_few = expit(log_odds + middle).mean(axis=0) < rates
+        low, high = np.where(too_few, middle, low), np.where(too_few, high, middle)
+    probabilities = np.where((rates > 0) & (rates < 1), expit(log_odds + high), rates)
+    return np.where(rng.random(table.shape) < probabilities, np.nan, table)
+
+
+# Distributions of Experiment 1
+
+
+def uniform(n_rows: int, rng: Rng, *, n_features: int = 10) -> Matrix:
+    """Independent uniform values from 0 to 1.
+
+    Examples
+    --------
+    >>> uniform(5, 0).shape
+    (5, 10)
+    """
+    return as_rng(rng).random((n_rows, n_features))
+
+
+def gaussian(n_rows: int, rng: Rng, *, n_features: int = 10) -> Matrix:
+    """Independent Gaussian values with unit variance; each column's mean is drawn from 0 to 10.
+
+    Examples
+    --------
+    >>> gaussian(5, 0).shape
+    (5, 10)
+    """
+    rng = as_rng(rng)
+    return rng.normal(rng.random(n_features) * 10.0, 1.0, (n_rows, n_features))
+
+
+def exponential(n_rows: int, rng: Rng, *, n_features: int = 10) -> Matrix:
+    """Independent exponential values, each column standardised to mean 0 and variance 1.
+
+    Examples
+    --------
+    >>> bool(abs(exponential(500, 0).mean()) < 1e-9)
+    True
+    """
+    return _standardise(as_rng(rng).exponential(1.0, (n_rows, n_features)))
+
+
+def poisson(n_rows: int, rng: Rng, *, n_features: int = 5) -> Matrix:
+    """Independent Poisson values; each column's rate is a whole number drawn from 5 to 49.
+
+    Examples
+    --------
+    >>> poisson(5, 0).shape
+    (5, 5)
+    """
+    rng = as_rng(rng)
+    return rng.poisson(rng.integers(5, 50, n_features), (n_rows, n_features)).astype(float)
+
+
+def categorical(n_rows: int, rng: Rng) -> Matrix:
+    """Five independent columns of level numbers: 2, 2, 5, 5 and 10 levels of random probability.
+
+    The probabilities of a column are uniform numbers divided by their sum.
+
+    Examples
+    --------
+    >>> categorical(500, 0).max(axis=0).tolist()
+    [1.0, 1.0, 4.0, 4.0, 9.0]
+    """
+    rng = as_rng(rng)
+    columns = []
+    for n_levels in (2, 2, 5, 5, 10):
+        weights = rng.random(n_levels)
+        columns.append(rng.choice(n_levels, n_rows, p=weights / weights.sum()))
+    return np.column_stack(columns).astype(float)
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """One distribution of the paper's Experiment 1.
+
+    Parameters
+    ----------
+    draw : callable
+        ``draw(n_rows, rng)`` returns (rows, columns).
+    gap_columns : tuple of int
+        Columns that get gaps.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = DISTRIBUTIONS["poisson"].sample(500, missing=0.2, rng=0)
+    >>> np.isnan(rows).sum(axis=0).tolist()
+    [100, 100, 100, 0, 0]
+    """
+
+    draw: Callable[[int, np.random.Generator], Matrix]
+    gap_columns: tuple[int, ...]
+
+    def sample(self, n_rows: int, *, missing: float, rng: Rng) -> Matrix:
+        """Rows with exactly ``int(missing x rows)`` gaps in each of the gap columns."""
+        rng = as_rng(rng)
+        values = self.draw(n_rows, rng)
+        return hide_mcar(values, _rates(values.shape[1], self.gap_columns, missing), rng, exact=True)
+
+
+def _rates(n_features: int, gap_columns: tuple[int, ...], missing: float) -> NDArray[np.float64]:
+    rates = np.zeros(n_features)
+    rates[list(gap_columns)] = missing
+    return rates
+
+
+DISTRIBUTIONS: Mapping[str, Distribution] = MappingProxyType(
+    {
+        "uniform": Distribution(uniform, (0, 1, 2, 3, 4)),
+        "gaussian": Distribution(gaussian, (0, 1, 2, 3, 4)),
+        "exponential": Distribution(exponential, (0, 1, 2, 3, 4)),
+        "poisson": Distribution(poisson, (0, 1, 2)),
+        "categorical": Distribution(categorical, (0, 1, 2)),
+    }
+)
+"""Paper: Table 1, as the authors' scripts draw it."""
+
+
+# A table for the demonstration
+
+
+def stations(n_rows: int, rng: Rng, *, drift: bool = False, missing: float = 0.2) -> dict[str, NDArray[Any]]:
+    """Readings of a weather station: four numbers and a category, with gaps.
+
+    Parameters
+    ----------
+    n_rows : int
+    rng : numpy.random.Generator or int
+    drift : bool, default False
+        Whether the humidity sensor has failed: it no longer follows the temperature. Every column
+        keeps its own distribution, so no test of single columns sees it.
+    missing : float, default 0.2
+        Share of missing cells, completely at random.
+
+    Returns
+    -------
+    table : dict of str to (rows,) array
+
+    Notes
+    -----
+    Law: temperature is Gaussian (15, 6); humidity Gaussian (65, 12), its correlation with temperature -0.8,
+    or 0 with drift; pressure Gaussian (1013, 7); wind log-normal (1.5, 0.5); sky is clear, cloudy or rain,
+    the more often rain the lower the pressure.
+
+    Examples
+    --------
+    >>> list(stations(3, 0))
+    ['temperature', 'humidity', 'pressure', 'wind', 'sky']
+    """
+    rng = as_rng(rng)
+    heat, noise, weight, breeze = rng.normal(size=(4, n_rows))
+    correlation = 0.0 if drift else -0.8
+    wet = expit(-1.0 - weight)
+    chance = rng.random(n_rows)
+    columns: dict[str, NDArray[Any]] = {
+        "temperature": 15.0 + 6.0 * heat,
+        "humidity": 65.0 + 12.0 * (correlation * heat + np.sqrt(1.0 - correlation**2) * noise),
+        "pressure": 1013.0 + 7.0 * weight,
+        "wind": np.exp(1.5 + 0.5 * breeze),
+        "sky": np.where(chance < wet, "rain", np.where(chance < (1.0 + wet) / 2.0, "cloudy", "clear")),
+    }
+    gaps = draw_mask(n_rows, np.full(5, missing), rng)
+    for name, gap in zip(columns, gaps.T, strict=True):
+        columns[name] = columns[name].astype(object if name == "sky" else float)
+        columns[name][gap] = None if name == "sky" else np.nan
+    return columns
+
+
+# Drifts of Experiments 2 and 3
+
+
+@dataclass(frozen=True)
+class Drift:
+    """One kind of drift of the paper's Experiments 2 and 3, in the first two columns.
+
+    Parameters
+    ----------
+    draw : callable
+        ``draw(n_rows, amount, rng)`` returns (rows, columns).
+    largest : float
+        Amount at severity 10; severity s is s tenths of it.
+    gap_columns : tuple of int
+        Columns that get gaps.
+
+    Examples
+    --------
+    >>> drift = DRIFTS["uniform-mean"]
+    >>> complete = drift.sample(10_000, severity=10, missing=0, rng=0)
+    >>> complete.mean(axis=0)[:3].round(2)
+    array([0.65, 0.65, 0.5 ])
+    """
+
+    draw: Callable[[int, float, np.random.Generator], Matrix]
+    largest: float
+    gap_columns: tuple[int, ...]
+
+    def sample(self, n_rows: int, *, severity: float, missing: float, rng: Rng) -> Matrix:
+        """Rows with drift of a severity from 0 to 10, each cell of the gap columns missing at a rate."""
+        if not 0 <= severity <= 10:
+            raise ParameterError(f"severity is {severity!r}, expected a number from 0 to 10.")
+        rng = as_rng(rng)
+        values = self.draw(n_rows, severity / 10.0 * self.largest, rng)
+        return hide_mcar(values, _rates(values.shape[1], self.gap_columns, missing), rng)
+
+
+def _shift(values: Matrix, amount: float) -> Matrix:
+    values[:, :2] += amount
+    return values
+
+
+def _uniform_mean(n_rows: int, amount: float, rng: np.random.Generator) -> Matrix:
+    return _shift(rng.random((n_rows, 10)), amount)
+
+
+def _gaussian_mean(n_rows: int, amount: float, rng: np.random.Generator) -> Matrix:
+    return _shift(rng.normal(size=(n_rows, 4)), amount)
+
+
+def _gaussian_covariance(n_rows: int, amount: float, rng: np.random.Generator) -> Matrix:
+    values = rng.normal(size=(n_rows, 4))
+    values[:, 1] = amount * values[:, 0] + np.sqrt(1.0 - amount**2) * values[:, 1]
+    return values
+
+
+def _poisson_mean(n_rows: int, amount: float, rng: np.random.Generator) -> Matrix:
+    return _shift(rng.poisson(POISSON_RATES, (n_rows, 8)).astype(float), amount)
+
+
+def _poisson_rho(n_rows: int, amount: float, rng: np.random.Generator) -> Matrix:
+    rate = POISSON_RATES[0]
+    values = rng.poisson(POISSON_RATES[:6], (n_rows, 6)).astype(float)
+    shared = rng.poisson(rate * amount, (n_rows, 1))
+    values[:, :2] = rng.poisson(rate * (1.0 - amount), (n_rows, 2)) + shared
+    return values
+
+
+DRIFTS: Mapping[str, Drift] = MappingProxyType(
+    {
+        "uniform-mean": Drift(_uniform_mean, 0.15, (0, 1, 2, 3, 4)),
+        "gaussian-mean": Drift(_gaussian_mean, 0.35, (0, 1, 2, 3)),
+        "gaussian-covariance": Drift(_gaussian_covariance, 0.8, (0, 1, 2, 3)),
+        "poisson-mean": Drift(_poisson_mean, 2.5, (0, 1, 2, 3, 4)),
+        "poisson-rho": Drift(_poisson_rho, 0.65, (2, 3, 4, 5)),
+    }
+)
+"""The five kinds of drift: means of uniform, Gaussian and Poisson columns, Gaussian covariance, and the share
+rho of a common Poisson part in two columns of the same rate. The Poisson mean is shifted by real numbers;
+the authors' scripts truncate the shift to whole ones."""

@@ -1,0 +1,98 @@
+"""The errors that gapdrift raises.
+
+Every message says what was wrong, what was got, what was expected and what to do::
+
+    GapdriftError
+    ├── InputError            (ValueError)  the table cannot be used
+    │   └── SchemaError                     the table does not fit the reference's columns
+    ├── ParameterError        (ValueError)  a setting is out of its range
+    ├── EvidenceError         (ValueError)  evidence that does not belong together
+    └── NotFittedError        (ValueError, AttributeError)  asked before ``fit``
+"""
+
+__all__ = [
+    "EvidenceError",
+    "GapdriftError",
+    "InputError",
+    "NotFittedError",
+    "ParameterError",
+    "SchemaError",
+]
+
+
+class GapdriftError(Exception):
+    """Base of every error that gapdrift raises on purpose.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gapdrift as gd
+    >>> try:
+    ...     gd.MDLFWF().fit(np.empty((0, 2)))
+    ... except gd.GapdriftError as error:
+    ...     print(type(error).__name__)
+    InputError
+    """
+
+
+class InputError(GapdriftError, ValueError):
+    """A table that cannot be used.
+
+    Examples
+    --------
+    >>> import gapdrift as gd
+    >>> issubclass(gd.InputError, ValueError)
+    True
+    """
+
+
+class SchemaError(InputError):
+    """A table whose columns do not fit those of the reference.
+
+    Examples
+    --------
+    >>> import gapdrift as gd
+    >>> issubclass(gd.SchemaError, gd.InputError)
+    True
+    """
+
+
+class ParameterError(GapdriftError, ValueError):
+    """A setting out of its range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gapdrift as gd
+    >>> try:
+    ...     gd.MDLFWF(alpha=2).fit(np.zeros((100, 1)))
+    ... except gd.ParameterError as error:
+    ...     print(error)
+    alpha is 2, expected a number between 0 and 1 (both excluded).
+    """
+
+
+class EvidenceError(GapdriftError, ValueError):
+    """Evidence that does not belong together, or to this reference.
+
+    Examples
+    --------
+    >>> import gapdrift as gd
+    >>> issubclass(gd.EvidenceError, gd.GapdriftError)
+    True
+    """
+
+
+class NotFittedError(GapdriftError, ValueError, AttributeError):
+    """A question asked before ``fit``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gapdrift as gd
+    >>> try:
+    ...     gd.MDLFWF().test(np.zeros((100, 1)))
+    ... except gd.NotFittedError as error:
+    ...     print(error)
+    This MDLFWF has no reference yet: call fit(reference) first.
+    """

@@ -1,0 +1,89 @@
+"""Evidence: the sums that a test needs, which add up over any split of the rows.
+
+The one law of this library: ``count(A ++ B) == count(A) + count(B)``.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gapdrift.errors import EvidenceError
+
+__all__ = ["Evidence"]
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """Sums over rows, to be added up and tested.
+
+    Parameters
+    ----------
+    n_rows : int
+        Rows counted.
+    sums : mapping of str to array
+        Each the sum of one array per row.
+    origin : str
+        Fingerprint of the fitted reference that counted; only evidence of one origin adds up.
+    notes : frozenset of str
+        Sentences for the user about the rows counted; adding unites them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gapdrift as gd
+    >>> rows = np.random.default_rng(0).normal(size=(300, 2))
+    >>> detector = gd.MDLFWF(random_state=0).fit(rows)
+    >>> total = detector.count(rows[:100]) + detector.count(rows[100:])
+    >>> total.n_rows, float(total.sums["weights"].sum())
+    (300, 300.0)
+    >>> sum([total, total]).n_rows
+    600
+    """
+
+    n_rows: int
+    sums: Mapping[str, NDArray[np.float64]]
+    origin: str = ""
+    notes: frozenset[str] = field(default_factory=frozenset)
+
+    def __post_init__(self) -> None:
+        """Keep the sums from being changed from outside."""
+        frozen = {name: np.array(array, dtype=float) for name, array in self.sums.items()}
+        for array in frozen.values():
+            array.setflags(write=False)
+        object.__setattr__(self, "sums", MappingProxyType(frozen))
+
+    def __add__(self, other: Any) -> "Evidence":
+        """Evidence of both sets of rows."""
+        if not isinstance(other, Evidence):
+            return NotImplemented
+        self._check_same_origin(other)
+        return Evidence(
+            self.n_rows + other.n_rows,
+            {name: array + other.sums[name] for name, array in self.sums.items()},
+            self.origin,
+            self.notes | other.notes,
+        )
+
+    def __radd__(self, other: Any) -> "Evidence":
+        """Let the built-in ``sum``, which starts at 0, add evidence."""
+        return self if isinstance(other, int) and other == 0 else NotImplemented
+
+    def zero(self) -> "Evidence":
+        """Evidence of no rows, which changes nothing it is added to."""
+        return Evidence(0, {name: np.zeros_like(array) for name, array in self.sums.items()}, self.origin)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Let evidence travel between processes: a mapping proxy does not."""
+        return Evidence, (self.n_rows, dict(self.sums), self.origin, self.notes)
+
+    def _check_same_origin(self, other: "Evidence") -> None:
+        shapes = {name: array.shape for name, array in self.sums.items()}
+        if self.origin != other.origin or shapes != {n: a.shape for n, a in other.sums.items()}:
+            raise EvidenceError(
+                f"Evidence counted by the reference {self.origin or '(none)'} and by the reference "
+                f"{other.origin or '(none)'} do not add up. Count both with the same fitted detector."
+            )

@@ -1,0 +1,123 @@
+"""One self-contained HTML page from the record of a result."""
+
+from collections.abc import Mapping
+from html import escape
+from string import Template
+from typing import Any
+
+__all__ = ["render"]
+
+Record = Mapping[str, Any]
+
+_PAGE = Template("""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>$title</title>
+<style>
+:root { color-scheme: light dark; --ink: light-dark(#1c2430, #e6e9ee); --page: light-dark(#ffffff, #14181e);
+  --line: light-dark(#d5dae1, #39424e); --reference: light-dark(#4a6fa5, #8fb3e8);
+  --window: light-dark(#b4541a, #f0a36b); }
+body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--page); max-width: 56rem;
+  margin: 2rem auto; padding: 0 1rem; }
+h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2rem; }
+table { border-collapse: collapse; width: 100%; } caption { text-align: left; padding-bottom: .5rem; }
+th, td { text-align: left; padding: .3rem .6rem; border-bottom: 1px solid var(--line); vertical-align: top; }
+td.number { text-align: right; font-variant-numeric: tabular-nums; }
+.bar { height: .6rem; margin: .2rem 0; border-radius: 2px; }
+.reference { background: var(--reference); } .window { background: var(--window); }
+.key { display: inline-block; width: .8rem; height: .8rem; border-radius: 2px; margin: 0 .3rem 0 .8rem; }
+.scroll { overflow-x: auto; }
+@media print { body { margin: 0; max-width: none; } }
+</style>
+</head>
+<body>
+<main>
+<h1>$verdict</h1>
+<p>$details</p>
+<p><span class="key reference"></span>reference<span class="key window"></span>window</p>
+$sections
+</main>
+</body>
+</html>
+""")
+
+
+def render(record: Record, summary: str) -> str:
+    """HTML page of a result.
+
+    Parameters
+    ----------
+    record : mapping
+        As `DriftResult.to_dict` returns it.
+    summary : str
+        As `DriftResult.summary` returns it: the verdict in the first line.
+
+    Returns
+    -------
+    page : str
+    """
+    verdict, *details = summary.split("\n")
+    shown = [line for line in details if not line.startswith("Note: ")]
+    sections = _warnings(record) + _gaps(record) + _bins(record)
+    return _PAGE.substitute(
+        title=escape(f"gapdrift: {verdict.split(':')[0]}"),
+        verdict=escape(verdict),
+        details="<br>".join(escape(line) for line in shown),
+        sections=sections,
+    )
+
+
+def _warnings(record: Record) -> str:
+    items = "".join(f"<li>{escape(text)}</li>" for text in record["warnings"])
+    return f"<h2>Warnings</h2><ul>{items}</ul>" if items else ""
+
+
+def _gaps(record: Record) -> str:
+    rows = "".join(
+        f"<tr><th scope='row'>{escape(feature['name'])}</th>"
+        f"{_shares(feature['missing_reference'], feature['missing_window'], 1.0)}</tr>"
+        for feature in record["features"]
+    )
+    return _table("Missing cells", "Share of missing cells in each column", ("Column",), rows)
+
+
+def _bins(record: Record) -> str:
+    bins = sorted(record["bins"], key=lambda entry: -entry["contribution"])
+    largest = (
+        max((max(entry["share_reference"], entry["share_window"]) for entry in bins), default=1.0) or 1.0
+    )
+    rows = "".join(
+        f"<tr><th scope='row'>{escape(_describe(entry['centre']))}</th>"
+        f"{_shares(entry['share_reference'], entry['share_window'], largest)}</tr>"
+        for entry in bins
+    )
+    return _table("Where rows lie", "Bins by their centre, those that moved most first", ("Centre",), rows)
+
+
+def _describe(centre: Mapping[str, Any]) -> str:
+    parts = [
+        f"{name} {value if isinstance(value, str) else format(value, '.4g')}"
+        for name, value in centre.items()
+    ]
+    return ", ".join(parts[:8]) + (", ..." if len(parts) > 8 else "")
+
+
+def _shares(reference: float, window: float, largest: float) -> str:
+    bars = "".join(
+        f"<div class='bar {side}' style='width:{share / largest:.1%}'></div>"
+        for side, share in (("reference", reference), ("window", window))
+    )
+    return (
+        f"<td class='number'>{reference:.1%}</td><td class='number'>{window:.1%}</td>"
+        f"<td style='width:35%' aria-hidden='true'>{bars}</td>"
+    )
+
+
+def _table(title: str, caption: str, first: tuple[str, ...], rows: str) -> str:
+    heads = "".join(f"<th scope='col'>{name}</th>" for name in (*first, "Reference", "Window", ""))
+    return (
+        f"<h2>{title}</h2><div class='scroll'><table><caption>{caption}</caption>"
+        f"<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
+    )

@@ -1,0 +1,210 @@
+"""What a test found: records without logic beyond showing themselves."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from gapdrift.report.html import render
+
+__all__ = ["BinFinding", "DriftResult", "FeatureFinding", "Finding"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One test: statistic, p-value, effect size.
+
+    Parameters
+    ----------
+    name : str
+    statistic : float
+    degrees_of_freedom : int
+    p_value : float
+        Above 0 and at most 1; 1 where no test was possible.
+    effect_size : float
+    contributions : tuple of float
+        What each bin adds to the statistic.
+    reason : str
+        Why no test was possible; empty where one was.
+
+    Examples
+    --------
+    >>> Finding("pearson", 4.0, 1, 0.0455, 0.2).determined
+    True
+    """
+
+    name: str
+    statistic: float
+    degrees_of_freedom: int
+    p_value: float
+    effect_size: float
+    contributions: tuple[float, ...] = ()
+    reason: str = ""
+
+    @property
+    def determined(self) -> bool:
+        """Whether a test was possible."""
+        return not self.reason
+
+
+@dataclass(frozen=True)
+class FeatureFinding:
+    """One input column: its gaps and, where the detector tests columns one by one, its values.
+
+    Parameters
+    ----------
+    name : str
+    missing_reference, missing_window : float
+        Shares of missing cells.
+    p_value, adjusted_p_value, effect_size, missing_p_value : float or None
+        None where the detector does not test single columns.
+
+    Examples
+    --------
+    >>> FeatureFinding("price", 0.1, 0.3).missing_window
+    0.3
+    """
+
+    name: str
+    missing_reference: float
+    missing_window: float
+    p_value: float | None = None
+    adjusted_p_value: float | None = None
+    effect_size: float | None = None
+    missing_p_value: float | None = None
+
+
+@dataclass(frozen=True)
+class BinFinding:
+    """One bin: the share of rows in it, and what it adds to the statistic.
+
+    Parameters
+    ----------
+    centre : mapping of str to float or str
+        Values of the columns at the centre; for a category its most frequent level there.
+    share_reference, share_window : float
+    contribution : float
+
+    Examples
+    --------
+    >>> BinFinding({"price": 3.5}, 0.25, 0.5, 4.0).share_window
+    0.5
+    """
+
+    centre: Mapping[str, float | str]
+    share_reference: float
+    share_window: float
+    contribution: float
+
+
+@dataclass(frozen=True)
+class DriftResult:
+    """Verdict of a detector on a window, with what led to it.
+
+    Parameters
+    ----------
+    drift : bool or None
+        None is undetermined: too little data to say; ``warnings`` says why.
+    p_value : float
+        Of the verdict; never 0, never NaN, 1 where undetermined.
+    alpha : float
+        Rate of false alarms asked for.
+    n_reference, n_window : int
+        Rows on each side.
+    values : Finding
+        Drift of the values.
+    missingness : Finding or None
+        Drift of the gaps, where the detector tests it.
+    features : tuple of FeatureFinding
+        One for each input column that takes part.
+    bins : tuple of BinFinding
+    warnings : tuple of str
+        Sentences about anything that was ignored, replaced or doubtful.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gapdrift as gd
+    >>> rng = np.random.default_rng(0)
+    >>> detector = gd.MDLFWF(random_state=0).fit(rng.normal(size=(500, 2)))
+    >>> result = detector.test(rng.normal(1, 1, size=(500, 2)))
+    >>> result.drift, result.p_value < 1e-9
+    (True, True)
+    >>> print(result.summary())
+    DRIFT: the values of the window differ from the reference (p < 1e-9, alpha 0.05).
+    Rows: 500 in the reference, 500 in the window.
+    Test: pearson, statistic 322.7 with 9 degrees of freedom, effect size 0.47.
+    Gaps: none.
+    """
+
+    drift: bool | None
+    p_value: float
+    alpha: float
+    n_reference: int
+    n_window: int
+    values: Finding
+    missingness: Finding | None = None
+    features: tuple[FeatureFinding, ...] = ()
+    bins: tuple[BinFinding, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    def summary(self) -> str:
+        """Few lines for people: verdict, data, test, gaps, warnings."""
+        return "\n".join([_verdict(self), *_details(self), *(f"Note: {text}" for text in self.warnings)])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Result as plain dicts, lists, numbers and strings."""
+        record: dict[str, Any] = json.loads(json.dumps(asdict(self)))
+        return record
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """Result as JSON, without NaN or infinity."""
+        return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
+
+    def to_html(self, path: str | PathLike[str] | None = None) -> str:
+        """Result as one HTML page that needs nothing else; written to ``path`` where one is given."""
+        page = render(self.to_dict(), self.summary())
+        if path is not None:
+            Path(path).write_text(page, encoding="utf-8")
+        return page
+
+
+def format_p_value(p_value: float) -> str:
+    """p-value for people.
+
+    Examples
+    --------
+    >>> format_p_value(0.0312), format_p_value(1e-30)
+    ('p = 0.031', 'p < 1e-9')
+    """
+    if p_value < 1e-9:
+        return "p < 1e-9"
+    return f"p = {p_value:.2g}" if p_value < 0.995 else f"p = {p_value:.2f}"
+
+
+def _verdict(result: DriftResult) -> str:
+    tail = f"({format_p_value(result.p_value)}, alpha {result.alpha:g})"
+    if result.drift is None:
+        return f"UNDETERMINED: {result.values.reason}"
+    if result.drift:
+        return f"DRIFT: the values of the window differ from the reference {tail}."
+    return f"No drift found in the values of the window {tail}."
+
+
+def _details(result: DriftResult) -> list[str]:
+    values = result.values
+    lines = [f"Rows: {result.n_reference} in the reference, {result.n_window} in the window."]
+    if values.determined:
+        lines.append(
+            f"Test: {values.name}, statistic {values.statistic:.1f} with {values.degrees_of_freedom} degrees "
+            f"of freedom, effect size {values.effect_size:.2f}."
+        )
+    gaps = [
+        f"{feature.name} {feature.missing_reference:.0%} -> {feature.missing_window:.0%}"
+        for feature in result.features
+        if feature.missing_reference or feature.missing_window
+    ]
+    lines.append(f"Gaps: {', '.join(gaps[:8]) + (' ...' if len(gaps) > 8 else '') if gaps else 'none'}.")
+    return lines

@@ -1,0 +1,293 @@
+"""Any table behind one face: names, number of rows, and each column as numbers, text or dates."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from numbers import Real
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from gapdrift.errors import InputError
+
+__all__ = ["RawColumn", "Table", "quote"]
+
+MAX_MAGNITUDE = 1e100
+"""Largest number taken: the squares of larger ones, summed, overflow."""
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class RawColumn:
+    """One column of a table, brought to one of four kinds.
+
+    Parameters
+    ----------
+    name : str
+    kind : {"number", "integer", "text", "date"}
+    values : (rows,) array
+        Floats with NaN for missing, for "number" and "integer"; str objects for "text"; for "date"
+        nothing of use.
+    missing : (rows,) array of bool
+    label : bool
+        Whether the column holds booleans.
+    """
+
+    name: str
+    kind: str
+    values: NDArray[Any]
+    missing: Mask
+    label: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table behind one face: names, number of rows, a raw column by name.
+
+    Parameters
+    ----------
+    names : tuple of str
+        The columns of an array are called x0, x1, ...
+    n_rows : int
+    named : bool
+        Whether the names are the user's own.
+    frame : object
+        A narwhals frame, a dict of 1-d arrays, or a 2-d array.
+    """
+
+    names: tuple[str, ...]
+    n_rows: int
+    named: bool
+    frame: Any
+
+    @classmethod
+    def read(cls, table: Any) -> "Table":
+        """Table behind a pandas, polars or pyarrow table, a mapping of columns, or a 2-d numpy array."""
+        if isinstance(table, np.ndarray):
+            return cls._read_array(table)
+        if isinstance(table, Mapping):
+            return cls._read_mapping(table)
+        frame = _as_frame(table)
+        names = tuple(str(name) for name in frame.columns)
+        _check_names(names)
+        return cls(names, len(frame), True, frame)
+
+    @classmethod
+    def _read_mapping(cls, columns: Mapping[Any, Any]) -> "Table":
+        names = tuple(str(name) for name in columns)
+        _check_names(names)
+        arrays = {
+            name: _as_vector(name, column) for name, column in zip(names, columns.values(), strict=True)
+        }
+        lengths = {len(array) for array in arrays.values()}
+        if len(lengths) > 1:
+            raise InputError(
+                f"The columns of the mapping have {', '.join(map(str, sorted(lengths)))} rows, expected the "
+                "same number in each."
+            )
+        return cls(names, lengths.pop() if lengths else 0, True, arrays)
+
+    @classmethod
+    def _read_array(cls, array: NDArray[Any]) -> "Table":
+        if array.dtype.names is not None or array.ndim != 2:
+            shape = "a structured array" if array.dtype.names else f"{array.ndim} dimension(s)"
+            raise InputError(
+                f"The array has {shape}, expected 2 dimensions (rows, columns). "
+                "Use reshape(-1, 1) for a single column."
+            )
+        names = tuple(f"x{index}" for index in range(array.shape[1]))
+        return cls(names, len(array), False, array)
+
+    def name_of(self, column: str | int) -> str:
+        """Name of a column that the user gave by name or, in an array, by position."""
+        return f"x{column}" if isinstance(column, int) and not self.named else str(column)
+
+    def column(self, name: str) -> RawColumn:
+        """One column, as numbers, text or dates."""
+        if isinstance(self.frame, dict):
+            return _from_array(name, self.frame[name])
+        if self.named:
+            return _from_series(name, self.frame.get_column(self.frame.columns[self.names.index(name)]))
+        return _from_array(name, self.frame[:, self.names.index(name)])
+
+
+def _as_vector(name: str, column: Any) -> NDArray[Any]:
+    if isinstance(column, str | bytes) or not isinstance(column, Sequence | np.ndarray):
+        raise InputError(
+            f"Column {name!r} of the mapping is a {type(column).__name__}, expected a list or a 1-d array."
+        )
+    vector = column if isinstance(column, np.ndarray) else np.array([*column, None], dtype=object)[:-1]
+    if vector.ndim != 1:
+        raise InputError(f"Column {name!r} of the mapping has {vector.ndim} dimensions, expected 1.")
+    return vector
+
+
+def _as_frame(table: Any) -> Any:
+    expected = "expected a pandas, polars or pyarrow table, a mapping of columns, or a 2-d numpy array"
+    # Doubled names are looked for first: the libraries' own words about them differ.
+    names = getattr(table, "columns" if hasattr(table, "iloc") else "column_names", ())
+    _check_names(tuple(str(name) for name in names))
+    try:
+        frame = nw.from_native(table, eager_only=True)
+    except Exception as error:
+        hint = " Call collect() on it first." if hasattr(table, "collect") else ""
+        raise InputError(f"Got {type(table).__name__}, {expected}.{hint}") from error
+    if isinstance(frame, nw.Series):
+        raise InputError(f"Got a single column ({type(table).__name__}), {expected}.")
+    return frame
+
+
+def _check_names(names: tuple[str, ...]) -> None:
+    twice = [name for name, times in Counter(names).items() if times > 1]
+    if twice:
+        raise InputError(
+            f"The column name(s) {quote(twice)} stand more than once, expected different names. "
+            "Rename or drop the copies."
+        )
+
+
+def quote(names: Sequence[str], most: int = 12) -> str:
+    """Names for a message, cut where they are many.
+
+    Examples
+    --------
+    >>> quote(["a", "b", "c"], most=2)
+    "'a', 'b' and 1 more"
+    """
+    shown = ", ".join(repr(name) for name in names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+
+
+def _from_array(name: str, column: NDArray[Any]) -> RawColumn:
+    masked = np.ma.getmaskarray(column)
+    data = np.ma.getdata(column)
+    if data.dtype.kind in "biuf":
+        return _numeric(name, data, masked, integer=data.dtype.kind in "iu", label=data.dtype.kind == "b")
+    if data.dtype.kind in "Mm":
+        return RawColumn(name, "date", data, np.isnat(data) | masked)
+    if data.dtype.kind in "OUST":
+        cells = data.astype(object)
+        cells[masked] = None
+        return _from_objects(name, cells.tolist())
+    raise InputError(
+        f"Column {name!r} has the type {data.dtype}, expected real numbers, booleans or text. "
+        "Convert or drop it."
+    )
+
+
+def _from_series(name: str, series: Any) -> RawColumn:
+    dtype = series.dtype
+    if dtype.is_numeric() or dtype == nw.Boolean:
+        return _from_numeric_series(name, series)
+    if dtype.is_temporal():
+        return _from_temporal_series(name, series)
+    if dtype in (nw.String, nw.Categorical, nw.Enum):
+        return _from_text_series(name, series)
+    if dtype in (nw.Object, nw.Unknown, nw.Binary):
+        return _from_objects(name, series.to_list())
+    raise InputError(
+        f"Column {name!r} has the type {dtype}, expected numbers, booleans, categories or text. "
+        "Unnest, convert or drop it."
+    )
+
+
+def _from_numeric_series(name: str, series: Any) -> RawColumn:
+    if series.dtype.is_decimal():
+        return _from_objects(name, series.to_list())
+    missing = series.is_null().to_numpy().astype(bool)
+    filled = series.fill_null(False) if series.dtype == nw.Boolean else series.fill_null(0)
+    values = filled.cast(nw.Float64).to_numpy()
+    return _numeric(
+        name, values, missing, integer=series.dtype.is_integer(), label=series.dtype == nw.Boolean
+    )
+
+
+def _from_text_series(name: str, series: Any) -> RawColumn:
+    missing = series.is_null().to_numpy().astype(bool)
+    text = np.empty(len(missing), dtype=object)
+    text[:] = series.cast(nw.String).to_list()
+    return RawColumn(name, "text", text, missing)
+
+
+def _from_temporal_series(name: str, series: Any) -> RawColumn:
+    missing = series.is_null().to_numpy().astype(bool)
+    if series.dtype != nw.Duration:
+        return RawColumn(name, "date", missing, missing)
+    seconds = [None if cell is None or cell != cell else cell.total_seconds() for cell in series.to_list()]
+    return _from_objects(name, seconds)
+
+
+def _from_objects(name: str, cells: list[Any]) -> RawColumn:
+    missing = np.array([_is_missing(cell) for cell in cells], dtype=bool)
+    present = [cell for cell, gap in zip(cells, missing, strict=True) if not gap]
+    kinds = {_kind_of(cell) for cell in present}
+    if len(kinds) > 1 or "other" in kinds:
+        types = sorted({type(cell).__name__ for cell in present})
+        raise InputError(
+            f"Column {name!r} holds values of the type(s) {', '.join(types)}, expected numbers only or "
+            "text only. Convert it to one of them."
+        )
+    if kinds == {"date"}:
+        return RawColumn(name, "date", missing, missing)
+    if kinds == {"text"}:
+        text = np.empty(len(cells), dtype=object)
+        text[~missing] = [_as_text(cell) for cell in present]
+        return RawColumn(name, "text", text, missing)
+    numbers = np.zeros(len(cells))
+    numbers[~missing] = [_as_float(cell) for cell in present]
+    labels = bool(present) and all(isinstance(cell, bool | np.bool_) for cell in present)
+    return _numeric(name, numbers, missing, integer=False, label=labels)
+
+
+def _as_text(cell: str | bytes) -> str:
+    return cell.decode(errors="replace") if isinstance(cell, bytes) else str(cell)
+
+
+def _as_float(cell: Any) -> float:
+    """Float of a number; integers too large for one become infinite, which is refused later."""
+    try:
+        return float(cell)
+    except OverflowError:
+        return float("inf")
+
+
+def _is_missing(cell: Any) -> bool:
+    """Whether a Python object stands for a missing value: None, NaN, NA or NaT."""
+    if cell is None or type(cell).__name__ in {"NAType", "NaTType"} or cell is np.ma.masked:
+        return True
+    if isinstance(cell, Decimal):
+        return cell.is_nan()
+    return isinstance(cell, Real | np.datetime64 | np.timedelta64) and bool(cell != cell)
+
+
+def _kind_of(cell: Any) -> str:
+    if isinstance(cell, Real | Decimal | np.bool_):
+        return "number"
+    if isinstance(cell, str | bytes):
+        return "text"
+    if isinstance(cell, date | datetime | time | timedelta | np.datetime64):
+        return "date"
+    return "other"
+
+
+def _numeric(name: str, data: NDArray[Any], missing: Mask, *, integer: bool, label: bool) -> RawColumn:
+    values = data.astype(float)
+    missing = missing | np.isnan(values)
+    values[missing] = np.nan
+    large = np.abs(values) > MAX_MAGNITUDE
+    if np.isinf(values).any():
+        raise InputError(
+            f"Column {name!r} has {int(np.isinf(values).sum())} infinite value(s), expected finite numbers. "
+            "Replace them by NaN if they mean that nothing was recorded."
+        )
+    if large.any():
+        raise InputError(
+            f"Column {name!r} has the value {values[large][0]:g}, expected at most {MAX_MAGNITUDE:g} in "
+            "magnitude. Change its unit, or use NaN if it marks a missing value."
+        )
+    return RawColumn(name, "integer" if integer else "number", values, missing, label)

@@ -1,0 +1,87 @@
+"""The laws of counting: merge, zero, order of rows and columns, chunks, threads, refitting."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import gapdrift as gd
+
+WINDOW = gd.datasets.DRIFTS["gaussian-mean"].sample(300, severity=4, missing=0.2, rng=9)
+
+
+def same(one, two, tolerance=1e-9):
+    assert one.n_rows == two.n_rows
+    assert one.notes == two.notes
+    for name, array in one.sums.items():
+        np.testing.assert_allclose(array, two.sums[name], rtol=0, atol=tolerance)
+
+
+@settings(max_examples=20, deadline=None)
+@given(cut=st.integers(0, 300))
+def test_count_of_the_whole_is_the_sum_of_the_parts(fitted, cut):
+    same(fitted.count(WINDOW), fitted.count(WINDOW[:cut]) + fitted.count(WINDOW[cut:]))
+
+
+@settings(max_examples=10, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_row_order_does_not_matter(fitted, seed):
+    order = np.random.default_rng(seed).permutation(len(WINDOW))
+    same(fitted.count(WINDOW), fitted.count(WINDOW[order]))
+
+
+def test_a_row_counts_alone_as_it_counts_in_a_crowd(fitted):
+    same(fitted.count(WINDOW), sum(fitted.count(WINDOW[[row]]) for row in range(len(WINDOW))))
+
+
+def test_no_rows_are_zero(fitted):
+    nothing = fitted.count(WINDOW[:0])
+    same(nothing, nothing.zero())
+    same(fitted.count(WINDOW) + nothing, fitted.count(WINDOW))
+
+
+def test_each_row_weighs_one(fitted):
+    weights = fitted.count(WINDOW).sums["weights"]
+    assert weights.sum() == pytest.approx(len(WINDOW))
+    products = fitted.count(WINDOW).sums["products"]
+    np.testing.assert_allclose(products.sum(axis=0), weights)
+
+
+def test_test_of_evidence_is_test_of_rows(fitted):
+    assert fitted.test(fitted.count(WINDOW)) == fitted.test(WINDOW)
+
+
+def test_column_order_does_not_matter(rng):
+    frame = pd.DataFrame(WINDOW, columns=list("abcd")).assign(e=rng.choice(["x", "y"], len(WINDOW)))
+    detector = gd.MDLFWF(random_state=0).fit(frame)
+    same(detector.count(frame), detector.count(frame[list("edcba")]))
+
+
+def test_chunks_do_not_matter(fitted, monkeypatch):
+    whole = fitted.count(WINDOW)
+    monkeypatch.setattr("gapdrift.reference.COUNTED_ROWS", 7)
+    same(fitted.count(WINDOW), whole)
+
+
+def test_threads_do_not_matter(gaussian_drift):
+    reference = gaussian_drift.sample(300, severity=0, missing=0.2, rng=1)
+    one = gd.MDLFWF(random_state=0, n_jobs=1).fit(reference)
+    two = gd.MDLFWF(random_state=0, n_jobs=2).fit(reference)
+    same(one.set_params(n_jobs=2).count(WINDOW), one.set_params(n_jobs=1).count(WINDOW))
+    same(two.count(WINDOW), one.count(WINDOW))
+
+
+def test_refit_is_a_fresh_fit(gaussian_drift):
+    first = gaussian_drift.sample(200, severity=0, missing=0.2, rng=1)
+    second = gaussian_drift.sample(300, severity=8, missing=0.1, rng=2)
+    again = gd.MDLFWF(random_state=0).fit(first).fit(second)
+    fresh = gd.MDLFWF(random_state=0).fit(second)
+    assert again.test(WINDOW) == fresh.test(WINDOW)
+    same(again.evidence_, fresh.evidence_, tolerance=0)
+
+
+def test_same_seed_same_bits(gaussian_drift):
+    reference = gaussian_drift.sample(200, severity=0, missing=0.2, rng=1)
+    one, two = (gd.MDLFWF(random_state=5).fit(reference).test(WINDOW) for _ in range(2))
+    assert one.to_json() == two.to_json()

@@ -1,0 +1,37 @@
+import subprocess
+import sys
+from importlib import metadata, resources
+
+import gapdrift as gd
+
+
+def test_public_names_are_sorted_and_there():
+    constants_first = sorted(gd.__all__, key=lambda name: (not name.isupper(), not name[0].isupper(), name))
+    assert gd.__all__ == constants_first
+    assert all(hasattr(gd, name) for name in gd.__all__)
+
+
+def test_public_names_have_an_example():
+    for name in gd.__all__:
+        thing = getattr(gd, name)
+        assert thing.__doc__, name
+        if isinstance(thing, type):
+            assert ">>>" in thing.__doc__, name
+
+
+def test_version_and_type_marker():
+    assert metadata.version("gapdrift") == gd.__version__
+    assert resources.files("gapdrift").joinpath("py.typed").is_file()
+
+
+def test_import_brings_no_extra():
+    """Beyond what scikit-learn itself imports where it is installed."""
+    baseline = modules_after("import narwhals, sklearn.ensemble")
+    brought = modules_after("import gapdrift") - baseline
+    assert not brought & {"pandas", "polars", "pyarrow", "matplotlib", "torch", "click", "rich"}
+
+
+def modules_after(statement):
+    code = f"{statement}; import sys; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    return set(done.stdout.split())

@@ -1,0 +1,27 @@
+import re
+
+import numpy as np
+
+import gapdrift as gd
+
+
+def test_page_is_self_contained_and_says_the_verdict(tmp_path, fitted, gaussian_drift):
+    result = fitted.test(gaussian_drift.sample(500, severity=10, missing=0.2, rng=3))
+    page = result.to_html(tmp_path / "report.html")
+    assert (tmp_path / "report.html").read_text(encoding="utf-8") == page
+    assert f"<h1>{result.summary().splitlines()[0]}</h1>" in page
+    assert not re.search(r"(src|href)=|https?://|@import|url\(", page)
+    assert page.count("<tr>") == 1 + 4 + 1 + 10
+
+
+def test_names_cannot_break_out(rng):
+    table = {"<script>alert(1)</script>": rng.normal(size=100), "b": rng.choice(["<i>", "&"], 100)}
+    page = gd.MDLFWF(random_state=0).fit(table).test(table).to_html()
+    assert "<script>" not in page
+    assert "<i>" not in page
+
+
+def test_undetermined_page(fitted):
+    page = fitted.test(np.empty((0, 4))).to_html()
+    assert "UNDETERMINED" in page
+    assert "The window has no rows." in page
