@@ -1,0 +1,139 @@
+"""Patterns of gaps, and matrices applied to rows by pattern."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["Block", "Patterns", "apply", "cut", "find_patterns", "inverse", "products", "root"]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.intp]
+Booleans = npt.NDArray[np.bool_]
+
+BLOCK_CELLS = 500_000
+"""Cells of the matrices handled at once: 4 MB, so that they stay in the cache."""
+
+MANY_ROWS = 16
+"""Rows for each pattern from which a product per pattern is faster than a copy of its matrix per row."""
+
+
+@dataclass(frozen=True)
+class Patterns:
+    """The distinct patterns of gaps in a matrix, and which one each row has.
+
+    Parameters
+    ----------
+    missing : array of bool, shape (patterns, columns)
+        By rising number of gaps. Pattern 0 is the complete row, whether or not it occurs.
+    index : array of int, shape (rows,)
+        The pattern of each row.
+    """
+
+    missing: Booleans
+    index: Integers
+
+
+@dataclass(frozen=True)
+class Block:
+    """A run of patterns and the rows that have them.
+
+    Parameters
+    ----------
+    patterns : slice
+        The run within `Patterns.missing`.
+    rows : array of int, shape (rows_here,)
+        By rising pattern.
+    local : array of int, shape (rows_here,)
+        The pattern of each of these rows, counted from the start of the run.
+    """
+
+    patterns: slice
+    rows: Integers
+    local: Integers
+
+
+def find_patterns(missing: Booleans) -> Patterns:
+    """The distinct patterns of gaps, the complete row first.
+
+    Parameters
+    ----------
+    missing : array of bool, shape (rows, columns)
+
+    Returns
+    -------
+    Patterns
+
+    Examples
+    --------
+    >>> patterns = find_patterns(np.array([[True, False], [False, False], [True, False]]))
+    >>> patterns.missing.tolist(), patterns.index.tolist()
+    ([[False, False], [True, False]], [1, 0, 1])
+    """
+    incomplete = np.flatnonzero(missing.any(axis=1))
+    keys = _row_keys(missing[incomplete])
+    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    distinct = missing[incomplete[first]]
+    order = np.argsort(distinct.sum(axis=1), kind="stable")
+    position = np.empty_like(order)
+    position[order] = np.arange(1, len(order) + 1)
+    index = np.zeros(len(missing), dtype=np.intp)
+    index[incomplete] = position[inverse]
+    complete = np.zeros((1, missing.shape[1]), dtype=np.bool_)
+    return Patterns(np.concatenate([complete, distinct[order]]), index)
+
+
+def _row_keys(missing: Booleans) -> npt.NDArray[np.generic]:
+    """One sortable key per row, equal for equal rows; an integer where 64 bits suffice."""
+    packed = np.packbits(missing, axis=1)
+    n_bytes = 8 * max(1, -(-packed.shape[1] // 8))
+    padded = np.zeros((len(missing), n_bytes), dtype=np.uint8)
+    padded[:, : packed.shape[1]] = packed
+    key_type = np.dtype(np.uint64) if n_bytes == 8 else np.dtype((np.void, n_bytes))
+    return padded.view(key_type)[:, 0]
+
+
+def cut(patterns: Patterns, bounds: Integers) -> Iterator[Block]:
+    """Yield the runs of patterns between consecutive bounds."""
+    order = np.argsort(patterns.index, kind="stable")
+    n_rows = np.bincount(patterns.index, minlength=len(patterns.missing))
+    row_bounds = np.concatenate([[0], np.cumsum(n_rows)])
+    for start, stop in pairwise(bounds.tolist()):
+        rows = order[row_bounds[start] : row_bounds[stop]]
+        yield Block(slice(start, stop), rows, patterns.index[rows] - start)
+
+
+def apply(matrices: Floats, local: Integers, vectors: Floats) -> Floats:
+    """Matrices[local] @ vectors, row by row.
+
+    Parameters
+    ----------
+    matrices : array of shape (patterns, size, size)
+    local : array of int, shape (rows,), rising
+    vectors : array of shape (rows, size)
+    """
+    if len(local) < MANY_ROWS * len(matrices):
+        return products(matrices[local], vectors)
+    result = np.empty_like(vectors)
+    bounds = np.searchsorted(local, np.arange(len(matrices) + 1))
+    for matrix, (start, stop) in zip(matrices, pairwise(bounds.tolist()), strict=True):
+        result[start:stop] = vectors[start:stop] @ matrix.T
+    return result
+
+
+def products(matrices: Floats, vectors: Floats) -> Floats:
+    """One matrix times one vector, n times: (n, size, size), (n, size) -> (n, size)."""
+    result: Floats = np.matmul(matrices, vectors[:, :, None])[:, :, 0]
+    return result
+
+
+def inverse(matrices: Floats) -> Floats:
+    """The inverse of each matrix, in double precision."""
+    return np.linalg.inv(matrices).astype(np.float64, copy=False)
+
+
+def root(matrices: Floats) -> Floats:
+    """The Cholesky root of each matrix, in double precision."""
+    return np.linalg.cholesky(matrices).astype(np.float64, copy=False)
