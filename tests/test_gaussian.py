@@ -16,6 +16,7 @@ from gapdrift.gaussian import (
     posterior,
     sample,
 )
+from gapdrift.gaussian._patterns import Patterns
 
 
 def naive_conditional(mean, covariance, row):
@@ -272,7 +273,7 @@ def test_factor_em_increases_the_penalised_likelihood(rng):
     patterns = find_patterns(np.isnan(values))
     order = np.argsort(patterns.index, kind="stable")
     values = values[order]
-    patterns = gaussian.Patterns(patterns.missing, patterns.index[order])
+    patterns = Patterns(patterns.missing, patterns.index[order])
     observed = (~np.isnan(values)).astype(float)
     model = factor_model(8, 2, rng)
     likelihoods = []

@@ -1,0 +1,67 @@
+"""Repeated trials in several processes, with progress, a CSV and binomial bounds."""
+
+import argparse
+import csv
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from pathlib import Path
+from typing import Any
+
+from scipy.stats import binom
+
+__all__ = ["add_arguments", "outside", "run", "write_csv"]
+
+SURE = 1e-3
+"""A rate is held against a bar only where chance alone would put it there less often than this."""
+
+
+def add_arguments(parser: argparse.ArgumentParser, trials: int) -> None:
+    """Options that all simulations share."""
+    parser.add_argument(
+        "--trials", type=int, default=trials, help="trials of each case (default %(default)s)"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="first seed (default %(default)s)")
+    parser.add_argument("--jobs", type=int, default=2, help="processes (default %(default)s)")
+    parser.add_argument("--csv", type=Path, help="write the table to this file as well")
+    parser.add_argument("--only", default="", help="only cases whose name contains this")
+
+
+def outside(count: int, trials: int, low: float, high: float) -> bool:
+    """Whether a count is incompatible with every rate from ``low`` to ``high``."""
+    too_few = binom.cdf(count, trials, low) < SURE
+    too_many = binom.sf(count - 1, trials, high) < SURE
+    return bool(too_few or too_many)
+
+
+def run(work: Callable[[Any], Any], tasks: Sequence[Any], jobs: int) -> list[Any]:
+    """Results of ``work`` on each task, in order, by several processes of one thread each."""
+    os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
+    results: list[Any] = [None] * len(tasks)
+    start = time.monotonic()
+    with ProcessPoolExecutor(jobs) as pool:
+        futures = {pool.submit(work, task): index for index, task in enumerate(tasks)}
+        for done, future in enumerate(as_completed(futures), 1):
+            results[futures[future]] = future.result()
+            _show(done, len(tasks), time.monotonic() - start)
+    return results
+
+
+def write_csv(path: Path | None, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Write a table, where a path is given."""
+    if path is None:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(header)
+        writer.writerows(rows)
+
+
+def _show(done: int, total: int, seconds: float) -> None:
+    if sys.stderr.isatty():
+        left = seconds / done * (total - done)
+        end = "\n" if done == total else ""
+        print(f"\r\033[K{done} of {total} tasks, {left:,.0f} s left", end=end, file=sys.stderr, flush=True)
