@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["Bar", "finish", "say"]
+__all__ = ["Bar", "finish", "finish_rows", "say"]
 
 _COMPARE = {">=": operator.ge, "<=": operator.le}
 
@@ -42,4 +42,13 @@ def finish(bars: Sequence[Bar]) -> None:
         print(f"{verdict} {bar.name:<{width}}  {bar.figure:>9.3g} {bar.sign} {bar.bound:g}  {bar.note}")
     missed = sum(not bar.reached for bar in bars)
     print(f"{len(bars) - missed} of {len(bars)} bars reached")
+    sys.exit(1 if missed else 0)
+
+
+def finish_rows(header: Sequence[str], rows: Sequence[Sequence[str]], missed: int) -> None:
+    """Print a table; exit with 1 where bars are missed."""
+    widths = [max(len(str(row[index])) for row in (header, *rows)) for index in range(len(header))]
+    for row in (header, *rows):
+        print("  ".join(str(cell).ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+    print(f"{missed} bar(s) missed")
     sys.exit(1 if missed else 0)

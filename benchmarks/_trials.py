@@ -20,9 +20,7 @@ SURE = 1e-3
 
 def add_arguments(parser: argparse.ArgumentParser, trials: int) -> None:
     """Options that all simulations share."""
-    parser.add_argument(
-        "--trials", type=int, default=trials, help="trials of each case (default %(default)s)"
-    )
+    parser.add_argument("--trials", type=int, default=trials, help="trials of each case (default %(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="first seed (default %(default)s)")
     parser.add_argument("--jobs", type=int, default=2, help="processes (default %(default)s)")
     parser.add_argument("--csv", type=Path, help="write the table to this file as well")

@@ -84,9 +84,7 @@ def speed_bars(sizes: tuple[int, ...]) -> list[Bar]:
     for n_rows in sizes:
         fast, slow = measure("default", n_rows), measure("published", n_rows)
         note = f"{fast.seconds:.2f} s against {slow.seconds:.1f} s"
-        bars.append(
-            Bar(f"faster than published, m = {n_rows:,}", slow.seconds / fast.seconds, ">=", 60, note)
-        )
+        bars.append(Bar(f"faster than published, m = {n_rows:,}", slow.seconds / fast.seconds, ">=", 60, note))
     return bars
 
 

@@ -25,11 +25,11 @@ DEGREES = {"triangular": triangular_degree, "gaussian": gaussian_degree, "crisp"
 
 
 def weights(distances, error, membership, top_q):
-    """Paper: Eq. (3) and (8), one row and one bin at a time; distances of a row all differ."""
+    """Paper: Eq. (3) and (8), one row and one bin at a time; crisp is the nearest bin, the first of equals."""
     table = []
     for row in distances:
         ranked = sorted(range(len(row)), key=lambda z: row[z])
-        chosen = ranked if top_q is None else ranked[:top_q]
+        chosen = ranked[: {"crisp": 1}.get(membership, top_q)]
         degrees = {z: DEGREES[membership](row[ranked[0]], row[z], error) for z in chosen}
         total = sum(degrees.values())
         table.append([degrees.get(z, 0.0) / total for z in range(len(row))])

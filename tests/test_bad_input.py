@@ -202,7 +202,7 @@ def test_no_gaps_after_a_fit_with(table):
 def test_evidence_of_another_detector(table):
     evidence = detector().fit(table).count(table)
     other = detector().fit(table.head(100))
-    with pytest.raises(gd.EvidenceError, match="Count the window with this detector"):
+    with pytest.raises(gd.EvidenceError, match="same fitted detector"):
         other.test(evidence)
 
 
@@ -210,3 +210,119 @@ def test_what_is_no_table():
     for thing in ([1, 2], "file.csv", None, 3):
         with pytest.raises(gd.InputError, match="expected a pandas"):
             detector().fit(thing)
+
+
+def test_a_window_of_one_incomplete_row_has_a_row(rng):
+    rows = rng.normal(size=(300, 4))
+    rows[rng.random(rows.shape) < 0.2] = np.nan
+    fitted = detector().fit(rows)
+    assert not any("no rows" in " ".join(fitted.test(rows[[row]]).warnings) for row in range(300))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_twenty_rows_always_fit(seed):
+    rows = np.random.default_rng(seed).normal(size=(20, 2))
+    check(detector(random_state=seed, max_pairs=200).fit(rows).test(rows), "few gaps")
+
+
+@pytest.mark.parametrize("scale", [1e-60, 1e-30, 1e38, 1e60])
+def test_any_unit_will_do(rng, scale):
+    rows = rng.normal(size=(N, 3))
+    rows[rng.random(rows.shape) < 0.2] = np.nan
+    expected = detector().fit(rows).distance_error_
+    assert detector().fit(rows * scale).distance_error_ / scale == pytest.approx(expected, rel=0.02)
+
+
+def test_integers_beyond_float_precision(table):
+    import pyarrow as pa
+
+    stamps = 1_700_000_000_000_000_001 + np.random.default_rng(0).integers(0, 10**12, N)
+    frame = pa.table({"a": table["a"].fillna(0.0).to_numpy(), "t": stamps})
+    check(detector().fit(frame).test(frame))
+
+
+@pytest.mark.parametrize("kind", ["array", "list", "gap", "object"])
+def test_row_numbers_are_found_in_every_container(rng, kind):
+    numbers = {
+        "array": np.arange(N),
+        "list": list(range(N)),
+        "gap": [None, *range(1, N)],
+        "object": np.arange(N).astype(object),
+    }[kind]
+    fitted = detector().fit({"a": rng.normal(size=N), "id": numbers})
+    assert fitted.reference_.schema.ignored == ("id",)
+
+
+def test_categories_in_other_clothes(table):
+    reference = table.assign(c=np.where(np.arange(N) % 3, "True", "False"))
+    fitted = detector().fit(reference)
+    expected = fitted.count(reference).sums["weights"]
+    as_bool = reference.assign(c=reference["c"] == "True")
+    np.testing.assert_allclose(fitted.count(as_bool).sums["weights"], expected)
+    np.testing.assert_allclose(fitted.count(as_bool.assign(c=as_bool["c"] * 1)).sums["weights"], expected)
+    check(fitted.test(table.assign(c=pd.NaT)))
+
+
+def test_a_date_cannot_be_the_target(table):
+    when = table.assign(day=pd.Timestamp("2020-01-01"))
+    with pytest.raises(gd.ParameterError, match="'day' holds dates"):
+        detector(target="day").fit(when)
+    with pytest.raises(gd.ParameterError, match="'c'"):
+        detector(target="c", ignore=["c"]).fit(table)
+
+
+class Bare:
+    """A regressor with nothing but fit and predict."""
+
+    def __init__(self, answer=lambda rows: np.ones(len(rows))):
+        self.answer = answer
+
+    def fit(self, X, y):
+        self.fitted = True
+
+    def predict(self, X):
+        return self.answer(X)
+
+
+def test_plain_regressors_will_do(table):
+    check(detector(regressor=Bare()).fit(table).test(table))
+    check(detector(regressor=Bare(lambda rows: np.ones((len(rows), 1)))).fit(table).test(table))
+
+
+@pytest.mark.parametrize(
+    "answer", [lambda rows: np.full(len(rows), np.nan), lambda rows: np.ones(3), lambda rows: None, lambda rows: "x"]
+)
+def test_useless_regressors_are_named(table, answer):
+    with pytest.raises(gd.ParameterError, match="Bare"):
+        detector(regressor=Bare(answer)).fit(table)
+    with pytest.raises(gd.ParameterError, match="regressor"):
+        detector(regressor=Bare).fit(table)
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "sums"), [(-1, {}), ("3", {}), (1, {"weights": [np.nan]}), (1, {"weights": "x"}), (1, None)]
+)
+def test_bad_evidence(n_rows, sums):
+    with pytest.raises(gd.EvidenceError):
+        gd.Evidence(n_rows, sums)
+
+
+def test_evidence_of_other_imputers_is_refused(rng):
+    rows = rng.normal([5, 0, 0], 1, size=(N, 3))
+    one, two = (detector(distance="imputed", imputers=[name]).fit(rows) for name in ("mean", "zero"))
+    with pytest.raises(gd.EvidenceError):
+        one.test(two.count(rows))
+
+
+def test_durations_are_seconds(rng):
+    from datetime import timedelta
+
+    hours = rng.random(N) * 5
+    for column in (
+        (hours * 3600).astype("m8[s]"),
+        [timedelta(hours=hour) for hour in hours],
+        [np.timedelta64(int(hour * 3600), "s") for hour in hours],
+    ):
+        fitted = detector().fit({"a": rng.normal(size=N), "d": column})
+        assert fitted.reference_.schema.ignored == ()
+        assert 0 < fitted.centres_[:, 1].max() < 18_000

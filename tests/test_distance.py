@@ -13,8 +13,9 @@ from gapdrift.distance import (
     pair_features,
     training_rates,
 )
-from gapdrift.encoding import encode, learn_schema
+from gapdrift.encoding import encode
 from gapdrift.imputation import fit_imputers, impute
+from gapdrift.schema import learn_schema
 from tests import naive
 
 
@@ -46,9 +47,7 @@ def test_pair_features_equal_the_algorithm(rows, imputers, rng):
         [table[second] for table in filled],
     )
     slow = [
-        naive.pair_features(
-            missing[i], missing[j], [table[i] for table in filled], [table[j] for table in filled]
-        )
+        naive.pair_features(missing[i], missing[j], [table[i] for table in filled], [table[j] for table in filled])
         for i, j in zip(first, second, strict=True)
     ]
     np.testing.assert_allclose(fast, slow, rtol=1e-12)
@@ -117,13 +116,20 @@ def test_importances_are_shares(regressor, rows, imputers):
     assert model.importances[6:].sum() > 0.5
 
 
-def test_levels_of_a_category_are_hidden_together(rng):
+def test_levels_of_a_category_are_hidden_together(rng, monkeypatch):
     import pandas as pd
 
     table = pd.DataFrame({"colour": rng.choice(list("abc"), 200), "size": rng.normal(size=200)})
     schema = learn_schema(table)
     values = encode(table, schema).values
     imputers = fit_imputers(None, values, rng)
+    seen = []
+
+    def spy(imputer, rows):
+        seen.append(np.isnan(rows))
+        return impute(imputer, rows)
+
+    monkeypatch.setattr("gapdrift.distance.impute", spy)
     model = learn_distance(
         values,
         np.array([0.5, 0.0]),
@@ -136,6 +142,9 @@ def test_levels_of_a_category_are_hidden_together(rng):
         rng=rng,
     )
     assert model.importances.shape == (2 * 2 + 5,)
+    levels = seen[0][:, schema.owner == 0]
+    np.testing.assert_array_equal(levels.all(axis=1), levels.any(axis=1))
+    assert 0.3 < levels.any(axis=1).mean() < 0.7
 
 
 def test_predictions_do_not_depend_on_the_chunk(rows, imputers, monkeypatch):

@@ -5,7 +5,8 @@ import pyarrow as pa
 import pytest
 
 from gapdrift import InputError, ParameterError, SchemaError
-from gapdrift.encoding import MAX_LEVELS, encode, learn_schema
+from gapdrift.encoding import encode
+from gapdrift.schema import ALL_LEVELS, LevelRule, learn_schema
 
 NAN = float("nan")
 
@@ -62,9 +63,31 @@ def test_a_missing_level_is_missing_in_all_its_columns():
 def test_rare_levels_are_pooled(rng):
     table = pd.DataFrame({"c": rng.integers(0, 100, 5000).astype(str)})
     schema = learn_schema(table)
-    assert schema.columns[0].width == MAX_LEVELS + 1
+    assert schema.columns[0].width == ALL_LEVELS.max_levels + 1
     assert "100 levels" in schema.notes[0]
     assert encode(table, schema).notes == frozenset()
+
+
+def test_levels_in_groups_whatever_their_frequency(rng):
+    table = pd.DataFrame({"c": np.r_[["often"] * 500, rng.integers(0, 30, 500).astype(str)]})
+    schema = learn_schema(table, levels=LevelRule(12, 0.1))
+    assert schema.columns[0].levels == ("often",)
+    assert schema.columns[0].groups == 11
+    values = encode(pd.DataFrame({"c": ["often", "7", "never seen", "7"]}), schema).values
+    assert values.shape == (4, 12)
+    np.testing.assert_array_equal(values[1], values[3])
+    assert (values[:, 0] > 0).tolist() == [True, False, False, False]
+
+
+def test_levels_seen_once_can_be_unseen():
+    table = pd.DataFrame({"c": ["a"] * 5 + ["b"] * 5 + ["once"]})
+    schema = learn_schema(table, levels=LevelRule(12, 0.1))
+    assert schema.columns[0].singles == ("once",)
+    usual, careful = (encode(table, schema, unsee_singles=choice) for choice in (False, True))
+    assert usual.values[-1].argmax() == 2
+    assert careful.values[-1].argmax() == 3
+    np.testing.assert_array_equal(usual.values[:-1], careful.values[:-1])
+    assert careful.notes == frozenset()
 
 
 @pytest.mark.parametrize(
@@ -92,11 +115,11 @@ def test_ignored_columns_are_named(name, values, word):
     "values",
     [
         np.arange(100) % 50,
-        np.arange(100.0),
+        np.arange(100) + 0.5,
         np.random.default_rng(0).integers(0, 10**6, 100),
         [f"city {i % 30}" for i in range(100)],
     ],
-    ids=["repeats", "floats", "sparse", "text"],
+    ids=["repeats", "fractions", "sparse", "text"],
 )
 def test_columns_that_are_kept(values):
     assert learn_schema(pd.DataFrame({"x": values})).names == ("x",)
@@ -115,9 +138,13 @@ def test_ignored_columns_may_lack_later(frame):
 def test_target_is_a_category_and_always_kept():
     table = pd.DataFrame({"x": [0.5, 1.5] * 50, "y": np.arange(100)})
     assert learn_schema(table).names == ("x",)
-    assert learn_schema(table, target="y").columns[1].kind == "category"
+    assert learn_schema(table, target="y").columns[1].kind == "number"
+    assert learn_schema(table.assign(y=table["y"] % 5), target="y").columns[1].kind == "category"
+    assert (
+        learn_schema(table.assign(y=(table["y"] % 5).where(table["y"] > 3)), target="y").columns[1].kind == "category"
+    )
     assert learn_schema(table.assign(y=table["x"]), target="y").columns[1].kind == "number"
-    assert learn_schema(table.assign(y=True), target="y").columns[1].levels == ("1",)
+    assert learn_schema(table.assign(y=True), target="y").columns[1].levels == ("True",)
 
 
 def test_categories_by_request_agree_across_types():
@@ -140,9 +167,7 @@ def test_unknown_names(frame, setting):
         learn_schema(frame, target="price")
 
 
-@pytest.mark.parametrize(
-    "table", [{}, pd.DataFrame(), pd.DataFrame({"a": []}), np.empty((0, 3)), np.empty((3, 0))]
-)
+@pytest.mark.parametrize("table", [{}, pd.DataFrame(), pd.DataFrame({"a": []}), np.empty((0, 3)), np.empty((3, 0))])
 def test_empty_reference(table):
     with pytest.raises(InputError, match="empty"):
         learn_schema(table)

@@ -39,9 +39,7 @@ def naive_log_likelihood(mean, covariance, values):
         seen = ~np.isnan(row)
         part = covariance[np.ix_(seen, seen)]
         gap = row[seen] - mean[seen]
-        total -= 0.5 * (
-            seen.sum() * np.log(2 * np.pi) + np.linalg.slogdet(part)[1] + gap @ np.linalg.solve(part, gap)
-        )
+        total -= 0.5 * (seen.sum() * np.log(2 * np.pi) + np.linalg.slogdet(part)[1] + gap @ np.linalg.solve(part, gap))
     return total
 
 
@@ -50,8 +48,7 @@ def naive_em_step(mean, covariance, values):
     conditionals = [naive_conditional(mean, covariance, row) for row in values]
     new_mean = np.mean([expected for expected, _ in conditionals], axis=0)
     scatter = [
-        np.outer(expected - new_mean, expected - new_mean) + uncertainty
-        for expected, uncertainty in conditionals
+        np.outer(expected - new_mean, expected - new_mean) + uncertainty for expected, uncertainty in conditionals
     ]
     return new_mean, np.mean(scatter, axis=0)
 
@@ -229,7 +226,7 @@ def test_factor_form_and_dense_form_of_one_covariance_agree(gaps, rng):
 
 def dense_step(model, values, **penalty):
     patterns = find_patterns(np.isnan(values))
-    blocks = list(_dense._dense_blocks(patterns))
+    blocks = list(_dense.dense_blocks(patterns))
     n_rows = np.bincount(patterns.index, minlength=len(patterns.missing))
     return _dense._dense_step(model, values, blocks, n_rows, **penalty)
 
@@ -333,9 +330,7 @@ def test_columns_hardly_ever_observed_do_not_hide_the_factors(rng):
 
 
 def test_shrinkage_is_strong_without_dependence_and_vanishes_with_rows(rng):
-    few, many = (
-        np.abs(fit_gaussian(rng.normal(size=(n, 20))).covariance - np.eye(20)).max() for n in (30, 20_000)
-    )
+    few, many = (np.abs(fit_gaussian(rng.normal(size=(n, 20))).covariance - np.eye(20)).max() for n in (30, 20_000))
     assert few < 0.6
     assert many < 0.05
     full, _, covariance = correlated(20_000, 20, rng)

@@ -1,4 +1,5 @@
 import json
+import pickle
 
 import numpy as np
 import pandas as pd
@@ -6,11 +7,13 @@ import pytest
 from scipy.stats import chi2_contingency
 from sklearn.base import clone
 from sklearn.cluster import KMeans
-from sklearn.ensemble import GradientBoostingRegressor
+from sklearn.ensemble import GradientBoostingRegressor, RandomForestRegressor
 from sklearn.impute import KNNImputer
 from sklearn.linear_model import LinearRegression
 
 import gapdrift as gd
+from gapdrift.distance import learn_distance
+from tests import naive
 
 CONFIGURATIONS = {
     "2 imputed": {"distance": "imputed", "imputers": ["iterative"], "membership": "crisp"},
@@ -60,9 +63,10 @@ def test_every_configuration_finds_a_large_drift(settings, gaussian_drift):
 
 def test_complete_rows_are_crisp_beside_incomplete_ones(fitted, gaussian_drift):
     rows = gaussian_drift.sample(500, severity=0, missing=0.2, rng=5)
-    complete = rows[~np.isnan(rows).any(axis=1)]
-    counted = fitted.count(complete).sums["weights"]
-    np.testing.assert_array_equal(counted, np.round(counted))
+    gaps = np.isnan(rows).any(axis=1)
+    counted = fitted.count(rows).sums["weights"] - fitted.count(rows[gaps]).sums["weights"]
+    np.testing.assert_allclose(counted, np.round(counted), atol=1e-9)
+    assert counted.sum() == pytest.approx((~gaps).sum())
 
 
 def test_false_alarms_do_not_exceed_alpha():
@@ -201,3 +205,74 @@ def test_bad_settings(settings, gaussian_drift):
 def test_random_states(state, gaussian_drift):
     rows = gaussian_drift.sample(100, severity=0, missing=0.2, rng=1)
     assert gd.MDLFWF(random_state=state, regressor=LinearRegression()).fit(rows).centres_.shape == (2, 4)
+
+
+@pytest.mark.parametrize("membership", ["triangular", "gaussian", "crisp"])
+@pytest.mark.parametrize("top_q", [None, 1, 3])
+def test_count_equals_the_algorithm_row_by_row(membership, top_q, gaussian_drift):
+    """Alg. 2 in loops: the fitted imputers, regressor and centres, everything else from the paper."""
+    reference = gaussian_drift.sample(200, severity=0, missing=0.2, rng=1)
+    window = gaussian_drift.sample(30, severity=5, missing=0.3, rng=2)
+    detector = gd.MDLFWF(membership=membership, top_q=top_q, n_bins=5, random_state=0).fit(reference)
+    model = detector.reference_.distance
+    frequencies = np.zeros(5)
+    for row in window:
+        missing = np.isnan(row)
+        if not missing.any():
+            frequencies[np.argmin([np.linalg.norm(row - centre) for centre in detector.centres_])] += 1
+            continue
+        distances = []
+        for centre in detector.centres_:
+            filled = [imputer.transform(np.vstack([row, np.zeros(4)]))[0] for imputer in model.imputers]
+            features = naive.pair_features(missing, [False] * 4, filled, [centre] * len(filled))
+            features[-len(filled) :] = [distance / model.scale for distance in features[-len(filled) :]]
+            distances.append(max(model.regressor.predict([features])[0], 0.0) * model.scale)
+        frequencies += naive.weights([distances], model.error, membership, top_q)[0]
+    np.testing.assert_allclose(detector.count(window).sums["weights"], frequencies, atol=1e-9)
+
+
+def test_settings_reach_the_fit(gaussian_drift, monkeypatch):
+    rows = gaussian_drift.sample(200, severity=0, missing=0.2, rng=1)
+    seen = {}
+
+    def spy(values, rates, owner, imputers, **settings):
+        seen.update(settings, rates=rates, n_imputers=len(imputers))
+        return learn_distance(values, rates, owner, imputers, **settings)
+
+    monkeypatch.setattr("gapdrift.fuzzy_reference.learn_distance", spy)
+    gd.MDLFWF(n_splits=3, max_pairs=123, pairs="centres", imputers=["mean", "zero"], random_state=0).fit(rows)
+    assert (seen["n_splits"], seen["max_pairs"], seen["n_imputers"]) == (3, 123, 2)
+    assert seen["centres"] is not None
+    np.testing.assert_allclose(seen["rates"], np.isnan(rows).mean(axis=0))
+
+
+def test_imputed_distance_takes_the_last_of_the_pool(gaussian_drift):
+    rows = gaussian_drift.sample(200, severity=0, missing=0.2, rng=1)
+    detector = gd.MDLFWF(distance="imputed", imputers=["zero", "mean"], random_state=0).fit(rows)
+    assert detector.reference_.distance.imputer.strategy == "mean"
+
+
+def test_open_seeds_of_the_regressor_are_drawn(gaussian_drift):
+    rows = gaussian_drift.sample(100, severity=0, missing=0.2, rng=1)
+    errors = {
+        gd.MDLFWF(regressor=RandomForestRegressor(5), max_pairs=500, random_state=0).fit(rows).distance_error_
+        for _ in range(2)
+    }
+    assert len(errors) == 1
+
+
+def test_large_references_are_sampled(rng):
+    rows = rng.normal(size=(3_500, 2))
+    rows[rng.random(rows.shape) < 0.01] = np.nan
+    detector = gd.MDLFWF(regressor=LinearRegression(), max_pairs=2_000, random_state=0).fit(rows)
+    assert detector.evidence_.n_rows == 3_500
+
+
+def test_fitted_detectors_travel(fitted, gaussian_drift):
+    window = gaussian_drift.sample(100, severity=5, missing=0.2, rng=4)
+    assert pickle.loads(pickle.dumps(fitted)).test(window) == fitted.test(window)
+
+
+def test_centres_cannot_be_edited(fitted):
+    with pytest.raises(ValueError, match="read-only"):
+        fitted.centres_[0] = 0.0

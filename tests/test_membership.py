@@ -27,9 +27,7 @@ def test_equals_the_equations(distances, error, membership, top_q):
     np.testing.assert_allclose(fast, slow, rtol=0, atol=1e-12)
 
 
-@given(
-    distances=distance_tables(), error=st.floats(0.0, 1e300), membership=st.sampled_from(sorted(MEMBERSHIPS))
-)
+@given(distances=distance_tables(), error=st.floats(0.0, 1e300), membership=st.sampled_from(sorted(MEMBERSHIPS)))
 def test_rows_sum_to_one(distances, error, membership):
     weights = fuzzy_weights(distances, error, membership=membership, top_q=3)
     np.testing.assert_allclose(weights.sum(axis=1), 1.0, atol=1e-12)

@@ -1,6 +1,7 @@
 """Drift detection for tables with missing values."""
 
 from gapdrift import datasets
+from gapdrift.detector import DriftDetector
 from gapdrift.errors import (
     EvidenceError,
     GapdriftError,
@@ -11,17 +12,19 @@ from gapdrift.errors import (
 )
 from gapdrift.evidence import Evidence
 from gapdrift.mdlfwf import MDLFWF
-from gapdrift.result import BinFinding, DriftResult, FeatureFinding, Finding
+from gapdrift.result import BinFinding, DriftResult, FeatureFinding, Finding, Histogram
 
 __all__ = [
     "MDLFWF",
     "BinFinding",
+    "DriftDetector",
     "DriftResult",
     "Evidence",
     "EvidenceError",
     "FeatureFinding",
     "Finding",
     "GapdriftError",
+    "Histogram",
     "InputError",
     "NotFittedError",
     "ParameterError",

@@ -24,9 +24,7 @@ def as_rng(random_state: RandomState) -> np.random.Generator:
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(2**31))
     valid = random_state is None or (
-        isinstance(random_state, int | np.integer)
-        and not isinstance(random_state, bool)
-        and random_state >= 0
+        isinstance(random_state, int | np.integer) and not isinstance(random_state, bool) and random_state >= 0
     )
     if not valid:
         raise ParameterError(

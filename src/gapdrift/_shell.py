@@ -85,7 +85,5 @@ class Detector(BaseEstimator):  # type: ignore[misc]
 
     def _fitted(self) -> Reference:
         if "reference_" not in vars(self):
-            raise NotFittedError(
-                f"This {type(self).__name__} has no reference yet: call fit(reference) first."
-            )
+            raise NotFittedError(f"This {type(self).__name__} has no reference yet: call fit(reference) first.")
         return self.reference_

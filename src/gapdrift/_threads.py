@@ -7,6 +7,8 @@ from threadpoolctl import ThreadpoolController
 
 __all__ = ["limit_threads"]
 
+MAX_THREADS = 1_024
+
 
 @lru_cache(maxsize=1)
 def _controller() -> ThreadpoolController:
@@ -27,5 +29,7 @@ def limit_threads(n_jobs: int | None) -> AbstractContextManager[object]:
     >>> with limit_threads(None):
     ...     pass
     """
-    limits: AbstractContextManager[object] = _controller().limit(limits=1 if n_jobs is None else n_jobs)
+    limits: AbstractContextManager[object] = _controller().limit(
+        limits=1 if n_jobs is None else min(n_jobs, MAX_THREADS)
+    )
     return limits

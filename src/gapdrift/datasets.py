@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
 from gapdrift._random import as_rng
+from gapdrift._validation import check_count, check_number
 from gapdrift.errors import ParameterError
 from gapdrift.missingness import check_rates, draw_mask
 
@@ -76,9 +77,7 @@ def hide_mcar(values: ArrayLike, rates: ArrayLike, rng: Rng, *, exact: bool = Fa
     return table
 
 
-def hide_mar(
-    values: ArrayLike, rates: ArrayLike, rng: Rng, *, driver: int = 0, strength: float = 2.0
-) -> Matrix:
+def hide_mar(values: ArrayLike, rates: ArrayLike, rng: Rng, *, driver: int = 0, strength: float = 2.0) -> Matrix:
     """Values with cells missing at random: the gaps depend on one column that stays observed.
 
     Parameters
@@ -109,10 +108,10 @@ def hide_mar(
     (True, 0)
     """
     table, share, rng = _prepare(values, rates, rng)
-    if not 0 <= driver < table.shape[1]:
-        raise ParameterError(f"driver is {driver}, expected a column from 0 to {table.shape[1] - 1}.")
+    if isinstance(driver, bool) or not isinstance(driver, int) or not 0 <= driver < table.shape[1]:
+        raise ParameterError(f"driver is {driver!r}, expected a column from 0 to {table.shape[1] - 1}.")
     share[driver] = 0.0
-    odds = strength * _standardise(table[:, [driver]])
+    odds = check_number("strength", strength) * _standardise(table[:, [driver]])
     return _hide_by_odds(table, np.repeat(odds, table.shape[1], axis=1), share, rng)
 
 
@@ -145,30 +144,36 @@ def hide_mnar(values: ArrayLike, rates: ArrayLike, rng: Rng, *, strength: float 
     True
     """
     table, share, rng = _prepare(values, rates, rng)
-    return _hide_by_odds(table, strength * _standardise(table), share, rng)
+    return _hide_by_odds(table, check_number("strength", strength) * _standardise(table), share, rng)
 
 
-def _prepare(
-    values: ArrayLike, rates: ArrayLike, rng: Rng
-) -> tuple[Matrix, NDArray[np.float64], np.random.Generator]:
-    table = np.array(values, dtype=float)
+def _prepare(values: ArrayLike, rates: ArrayLike, rng: Rng) -> tuple[Matrix, NDArray[np.float64], np.random.Generator]:
+    try:
+        table: Matrix = np.array(np.ma.filled(np.ma.asarray(values, dtype=float), np.nan))
+    except (TypeError, ValueError) as error:
+        raise ParameterError("values holds something else than numbers, expected a matrix of numbers.") from error
     if table.ndim != 2:
         raise ParameterError(f"values has {table.ndim} dimension(s), expected 2 (rows, columns).")
     return table, check_rates(rates, table.shape[1]), as_rng(rng)
 
 
 def _standardise(values: Matrix) -> Matrix:
-    deviation = values.std(axis=0)
-    result: Matrix = (values - values.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0)
+    """Columns less their mean, over their deviation; missing ones are 0, as at the mean."""
+    present = ~np.isnan(values)
+    number = np.maximum(present.sum(axis=0), 1)
+    centred = np.where(present, values - np.where(present, values, 0.0).sum(axis=0) / number, 0.0)
+    deviation = np.sqrt((centred**2).sum(axis=0) / number)
+    result: Matrix = centred / np.where(deviation > 0, deviation, 1.0)
     return result
 
 
-def _hide_by_odds(
-    table: Matrix, log_odds: Matrix, rates: NDArray[np.float64], rng: np.random.Generator
-) -> Matrix:
+def _hide_by_odds(table: Matrix, log_odds: Matrix, rates: NDArray[np.float64], rng: np.random.Generator) -> Matrix:
     """Hide each cell with a probability of its log odds, shifted by column to the asked mean."""
-    low, high = np.full(len(rates), -50.0), np.full(len(rates), 50.0)
-    for _ in range(60):
+    if not len(table):
+        return table
+    bound = 50.0 + np.abs(log_odds).max(axis=0)
+    low, high = -bound, bound
+    for _ in range(80):
         middle = (low + high) / 2.0
         too_few = expit(log_odds + middle).mean(axis=0) < rates
         low, high = np.where(too_few, middle, low), np.where(too_few, high, middle)
@@ -179,6 +184,10 @@ def _hide_by_odds(
 # Distributions of Experiment 1
 
 
+def _size(n_rows: int, n_features: int) -> tuple[int, int]:
+    return check_count("n_rows", n_rows, 0) or 0, check_count("n_features", n_features, 1) or 0
+
+
 def uniform(n_rows: int, rng: Rng, *, n_features: int = 10) -> Matrix:
     """Independent uniform values from 0 to 1.
 
@@ -187,7 +196,7 @@ def uniform(n_rows: int, rng: Rng, *, n_features: int = 10) -> Matrix:
     >>> uniform(5, 0).shape
     (5, 10)
     """
-    return as_rng(rng).random((n_rows, n_features))
+    return as_rng(rng).random(_size(n_rows, n_features))
 
 
 def gaussian(n_rows: int, rng: Rng, *, n_features: int = 10) -> Matrix:
@@ -199,7 +208,8 @@ def gaussian(n_rows: int, rng: Rng, *, n_features: int = 10) -> Matrix:
     (5, 10)
     """
     rng = as_rng(rng)
-    return rng.normal(rng.random(n_features) * 10.0, 1.0, (n_rows, n_features))
+    size = _size(n_rows, n_features)
+    return rng.normal(rng.random(size[1]) * 10.0, 1.0, size)
 
 
 def exponential(n_rows: int, rng: Rng, *, n_features: int = 10) -> Matrix:
@@ -210,7 +220,7 @@ def exponential(n_rows: int, rng: Rng, *, n_features: int = 10) -> Matrix:
     >>> bool(abs(exponential(500, 0).mean()) < 1e-9)
     True
     """
-    return _standardise(as_rng(rng).exponential(1.0, (n_rows, n_features)))
+    return _standardise(as_rng(rng).exponential(1.0, _size(n_rows, n_features)))
 
 
 def poisson(n_rows: int, rng: Rng, *, n_features: int = 5) -> Matrix:
@@ -222,7 +232,8 @@ def poisson(n_rows: int, rng: Rng, *, n_features: int = 5) -> Matrix:
     (5, 5)
     """
     rng = as_rng(rng)
-    return rng.poisson(rng.integers(5, 50, n_features), (n_rows, n_features)).astype(float)
+    size = _size(n_rows, n_features)
+    return rng.poisson(rng.integers(5, 50, size[1]), size).astype(float)
 
 
 def categorical(n_rows: int, rng: Rng) -> Matrix:
@@ -236,6 +247,7 @@ def categorical(n_rows: int, rng: Rng) -> Matrix:
     [1.0, 1.0, 4.0, 4.0, 9.0]
     """
     rng = as_rng(rng)
+    n_rows, _ = _size(n_rows, 5)
     columns = []
     for n_levels in (2, 2, 5, 5, 10):
         weights = rng.random(n_levels)
@@ -322,6 +334,7 @@ def stations(n_rows: int, rng: Rng, *, drift: bool = False, missing: float = 0.2
     ['temperature', 'humidity', 'pressure', 'wind', 'sky']
     """
     rng = as_rng(rng)
+    n_rows, _ = _size(n_rows, 5)
     heat, noise, weight, breeze = rng.normal(size=(4, n_rows))
     correlation = 0.0 if drift else -0.8
     wet = expit(-1.0 - weight)
@@ -333,7 +346,7 @@ def stations(n_rows: int, rng: Rng, *, drift: bool = False, missing: float = 0.2
         "wind": np.exp(1.5 + 0.5 * breeze),
         "sky": np.where(chance < wet, "rain", np.where(chance < (1.0 + wet) / 2.0, "cloudy", "clear")),
     }
-    gaps = draw_mask(n_rows, np.full(5, missing), rng)
+    gaps = draw_mask(n_rows, check_rates(missing, 5), rng)
     for name, gap in zip(columns, gaps.T, strict=True):
         columns[name] = columns[name].astype(object if name == "sky" else float)
         columns[name][gap] = None if name == "sky" else np.nan
@@ -370,9 +383,10 @@ class Drift:
 
     def sample(self, n_rows: int, *, severity: float, missing: float, rng: Rng) -> Matrix:
         """Rows with drift of a severity from 0 to 10, each cell of the gap columns missing at a rate."""
-        if not 0 <= severity <= 10:
+        if not 0 <= check_number("severity", severity) <= 10:
             raise ParameterError(f"severity is {severity!r}, expected a number from 0 to 10.")
         rng = as_rng(rng)
+        n_rows, _ = _size(n_rows, 1)
         values = self.draw(n_rows, severity / 10.0 * self.largest, rng)
         return hide_mcar(values, _rates(values.shape[1], self.gap_columns, missing), rng)
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 from sklearn.base import clone
-from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.ensemble import GradientBoostingRegressor, HistGradientBoostingRegressor
 
 from gapdrift._random import draw_seed
 from gapdrift.errors import ParameterError
@@ -26,6 +26,7 @@ __all__ = [
     "default_regressor",
     "learn_distance",
     "pair_features",
+    "published_regressor",
     "training_rates",
 ]
 
@@ -42,8 +43,14 @@ MIN_MASKED_SHARE = 0.2
 PREDICTED_PAIRS = 100_000
 """Pairs whose features are held in memory at once."""
 
+FARTHEST = 1e30
+"""Distance, in the regressor's unit, beyond which all are alike: single precision ends at 3e38."""
+
 IMPORTANCE_PAIRS = 500
 """Pairs on which permutation importances are measured, at most."""
+
+STACKED_CELLS = 4_000_000
+"""Cells of shuffled copies held in memory at once."""
 
 
 @runtime_checkable
@@ -66,7 +73,7 @@ class Regressor(Protocol):
         ...
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LearnedDistance:
     """Distances predicted by a regressor (the paper's L_mask and sigma_mask).
 
@@ -80,16 +87,17 @@ class LearnedDistance:
         Standard deviation of the residuals on pairs of unseen rows.
     importances : (features,) array
         Share of each pair feature: missing cells of the first row, of the second row, imputed distances.
+    scale : float
+        Unit in which the regressor sees distances: boosted trees count in single precision.
     """
 
     regressor: Regressor
     imputers: tuple[Imputer, ...]
     error: float
     importances: Vector
+    scale: float = 1.0
 
-    def between(
-        self, values: Matrix, missing: Mask, first: NDArray[np.intp], second: NDArray[np.intp]
-    ) -> Vector:
+    def between(self, values: Matrix, missing: Mask, first: NDArray[np.intp], second: NDArray[np.intp]) -> Vector:
         """Distances of pairs of rows, given by their positions: (pairs,).
 
         A pair of two complete rows has its exact distance.
@@ -102,8 +110,8 @@ class LearnedDistance:
                 missing[one], missing[two], [rows[one] for rows in filled], [rows[two] for rows in filled]
             )
             known = ~(missing[one] | missing[two]).any(axis=1)
-            predicted = np.clip(self.regressor.predict(features), 0.0, None)
-            result[start : start + len(one)] = np.where(known, features[:, -1], predicted)
+            exact = features[:, -1].copy()
+            result[start : start + len(one)] = np.where(known, exact, self._predict(features))
         return result
 
     def to_centres(self, values: Matrix, missing: Mask, centres: Matrix) -> Matrix:
@@ -114,11 +122,17 @@ class LearnedDistance:
         for start in range(0, len(values), step):
             part = slice(start, start + step)
             features = _centre_features(missing[part], [rows[part] for rows in filled], centres)
-            result[part] = self.regressor.predict(features).reshape(-1, len(centres))
-        return np.clip(result, 0.0, None)
+            result[part] = self._predict(features).reshape(-1, len(centres))
+        return result
+
+    def _predict(self, features: Matrix) -> Vector:
+        """Distances of pairs; never negative, whatever the regressor says."""
+        features[:, -len(self.imputers) :] /= self.scale
+        np.clip(features, None, FARTHEST, out=features)
+        return np.clip(_predict(self.regressor, features), 0.0, None) * self.scale
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ImputedDistance:
     """Distances after one imputation: the plain way, kept for comparison (configuration 2).
 
@@ -236,18 +250,21 @@ def learn_distance(
     where both its rows are in the fold, for training where neither is.
     """
     rows = _sample_rows(values, rng)
-    hidden = draw_mask(len(rows), rates, rng)
+    hidden = _hide(len(rows), rates, rng)
     first, second = _draw_pairs(hidden, centres, max_pairs, rng)
     features = _training_features(rows, hidden, owner, imputers, first, second, centres)
     others = rows if centres is None else centres
-    distances = np.linalg.norm(rows[first] - others[second], axis=1)
+    distances = _norms(rows, others, first, second)
+    scale = float(np.median(distances)) or float(distances.max(initial=0.0)) or 1.0
+    distances /= scale
+    features[:, -len(imputers) :] /= scale
     fold = rng.permutation(np.arange(len(rows)) % n_splits)
     folds = (fold[first], fold[second] if centres is None else fold[first])
-    template = default_regressor(rng) if regressor is None else regressor
-    error = _validation_error(template, features, distances, folds, n_splits)
-    fitted = clone(template).fit(features, distances)
+    template = default_regressor(rng) if regressor is None else _seeded(regressor, rng)
+    error = _validation_error(template, features, distances, folds, n_splits) * scale
+    fitted = _fit(template, features, distances)
     importances = _importances(fitted, features, distances, rng)
-    return LearnedDistance(fitted, imputers, error, importances)
+    return LearnedDistance(fitted, imputers, error, importances, scale)
 
 
 def pair_features(
@@ -277,10 +294,59 @@ def pair_features(
     >>> pair_features(np.array([[True, False]]), np.array([[False, False]]), [one], [two])
     array([[1., 0., 0., 0., 5.]])
     """
-    distances = [
-        np.linalg.norm(one - two, axis=1) for one, two in zip(filled_first, filled_second, strict=True)
-    ]
+    distances = [np.linalg.norm(one - two, axis=1) for one, two in zip(filled_first, filled_second, strict=True)]
     return np.column_stack([missing_first.astype(float), missing_second.astype(float), *distances])
+
+
+def published_regressor() -> Any:
+    """The authors' regressor: gradient boosting with Huber loss, 500 trees of depth 4, learning rate 0.05.
+
+    Examples
+    --------
+    >>> published_regressor().n_estimators
+    500
+    """
+    return GradientBoostingRegressor(loss="huber", n_estimators=500, learning_rate=0.05, max_depth=4, random_state=0)
+
+
+def _seeded(regressor: Regressor, rng: np.random.Generator) -> Any:
+    """A copy whose open seed is drawn, so that the same ``random_state`` gives the same result."""
+    copy: Any = clone(regressor, safe=False)
+    settings = copy.get_params() if hasattr(copy, "get_params") else {}
+    if "random_state" in settings and settings["random_state"] is None:
+        copy.set_params(random_state=draw_seed(rng))
+    return copy
+
+
+def _fit(template: Regressor, features: Matrix, distances: Vector) -> Any:
+    fitted: Any = clone(template, safe=False)
+    fitted.fit(features, distances)
+    return fitted
+
+
+def _predict(regressor: Regressor, features: Matrix) -> Vector:
+    """Predictions as a vector of finite numbers, or an error that names the regressor."""
+    try:
+        predicted = np.asarray(regressor.predict(features), dtype=float).reshape(-1)
+    except (TypeError, ValueError) as error:
+        raise ParameterError(f"The regressor {type(regressor).__name__} could not predict: {error}") from error
+    if len(predicted) != len(features) or not np.isfinite(predicted).all():
+        raise ParameterError(
+            f"The regressor {type(regressor).__name__} returned {len(predicted)} predictions, not all of them finite, "
+            f"for {len(features)} pairs; expected one finite number for each. Use another regressor."
+        )
+    return predicted
+
+
+def _hide(n_rows: int, rates: Vector, rng: np.random.Generator) -> Mask:
+    """Cells to hide, in at least a fifth of the rows: by chance alone a small table might get none."""
+    hidden = draw_mask(n_rows, rates, rng)
+    whole = rng.permutation(np.flatnonzero(~np.any(hidden, axis=1)))
+    short = int(np.ceil(MIN_MASKED_SHARE * n_rows)) - (n_rows - len(whole))
+    if short > 0:
+        columns = rng.choice(len(rates), size=short, p=rates / rates.sum())
+        hidden[whole[:short], columns] = True
+    return hidden
 
 
 def _sample_rows(values: Matrix, rng: np.random.Generator) -> Matrix:
@@ -317,12 +383,24 @@ def _training_features(
     centres: Matrix | None,
 ) -> Matrix:
     masked = np.where(hidden[:, owner], np.nan, rows)
-    filled = [impute(imputer, masked) for imputer in imputers]
-    one = [matrix[first] for matrix in filled]
+    n_columns = hidden.shape[1]
+    features = np.zeros((len(first), 2 * n_columns + len(imputers)))
+    features[:, :n_columns] = hidden[first]
     if centres is None:
-        return pair_features(hidden[first], hidden[second], one, [matrix[second] for matrix in filled])
-    nothing = np.zeros((len(first), hidden.shape[1]), dtype=bool)
-    return pair_features(hidden[first], nothing, one, [centres[second]] * len(filled))
+        features[:, n_columns : 2 * n_columns] = hidden[second]
+    for index, imputer in enumerate(imputers):
+        filled = impute(imputer, masked)
+        features[:, 2 * n_columns + index] = _norms(filled, filled if centres is None else centres, first, second)
+    return features
+
+
+def _norms(one: Matrix, two: Matrix, first: NDArray[np.intp], second: NDArray[np.intp]) -> Vector:
+    """Distances of rows of one table to rows of another, a chunk of pairs at a time."""
+    result = np.empty(len(first))
+    for start in range(0, len(first), PREDICTED_PAIRS):
+        part = slice(start, start + PREDICTED_PAIRS)
+        result[part] = np.linalg.norm(one[first[part]] - two[second[part]], axis=1)
+    return result
 
 
 def _centre_features(missing: Mask, filled: list[Matrix], centres: Matrix) -> Matrix:
@@ -349,14 +427,14 @@ def _validation_error(
         inside = (folds[0] == fold) & (folds[1] == fold)
         outside = (folds[0] != fold) & (folds[1] != fold)
         if inside.any() and outside.any():
-            fitted = clone(template).fit(features[outside], distances[outside])
-            residuals = distances[inside] - np.asarray(fitted.predict(features[inside]))
+            fitted = _fit(template, features[outside], distances[outside])
+            residuals = distances[inside] - _predict(fitted, features[inside])
             squares += float(residuals @ residuals)
             count += len(residuals)
-    if count <= 2 or not np.isfinite(squares):
+    if count <= 2:
         raise ParameterError(
             f"The distance error could not be estimated from {count} validation pairs, expected more than 2. "
-            "Use fewer n_splits, a larger max_pairs or another regressor."
+            "Use fewer n_splits, a larger max_pairs or more rows."
         )
     return float(np.sqrt(squares / (count - 2)))
 
@@ -380,11 +458,13 @@ def _permutation_importances(
     """
     chosen = rng.permutation(len(features))[:IMPORTANCE_PAIRS]
     pairs, truth = features[chosen], distances[chosen]
-    n_features = pairs.shape[1]
-    stacked = np.repeat(pairs[None], n_features + 1, axis=0)
-    for feature in range(n_features):
-        stacked[feature, :, feature] = rng.permutation(pairs[:, feature])
-    predicted = fitted.predict(stacked.reshape(-1, n_features)).reshape(n_features + 1, -1)
-    errors = ((predicted - truth) ** 2).mean(axis=1)
-    rises: Vector = np.clip(errors[:-1] - errors[-1], 0.0, None)
-    return rises
+    base = float(((_predict(fitted, pairs) - truth) ** 2).mean())
+    rises = []
+    for block in np.array_split(np.arange(pairs.shape[1]), -(-pairs.shape[1] * pairs.size // STACKED_CELLS)):
+        stacked = np.repeat(pairs[None], len(block), axis=0)
+        for position, feature in enumerate(block):
+            stacked[position, :, feature] = rng.permutation(pairs[:, feature])
+        predicted = _predict(fitted, stacked.reshape(-1, pairs.shape[1])).reshape(len(block), -1)
+        rises.append(((predicted - truth) ** 2).mean(axis=1) - base)
+    positive: Vector = np.clip(np.concatenate(rises), 0.0, None)
+    return positive

@@ -1,98 +1,28 @@
-"""Any table to a float matrix, by a schema learned once on the reference.
+"""Any table to a float matrix, by the schema of the reference.
 
 Numbers keep their value. A category becomes one column per level with entries 0 and 1/sqrt(2), so that
 two different levels are at distance 1. Missing (NaN, None, NA, null, masked) stays missing: NaN.
-`docs/rules.md` states every rule of this module for users.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+import zlib
 from dataclasses import dataclass
-from datetime import datetime
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gapdrift.errors import InputError, ParameterError, SchemaError
+from gapdrift.errors import SchemaError
+from gapdrift.schema import Column, Schema, labels_of
 from gapdrift.tables import RawColumn, Table, quote
 
-__all__ = ["Column", "Encoded", "Schema", "encode", "learn_schema"]
+__all__ = ["LEVEL", "Encoded", "encode"]
 
 LEVEL = 1.0 / math.sqrt(2.0)
 """Entry of a one-hot column: two different levels are then at distance 1."""
 
-MAX_LEVELS = 64
-"""Levels kept of one category; rarer ones are pooled with the unseen."""
-
-KEY_COLLISIONS = 14.0
-"""Repeats expected of random draws above which all-different integers are a key: exp(-14) < 1e-6."""
-
-MIN_TEXT_LEVELS = 20
-"""Below this many different strings a column is a category, however few repeat."""
-
 Matrix = NDArray[np.float64]
 Mask = NDArray[np.bool_]
-
-
-@dataclass(frozen=True)
-class Column:
-    """One input column as the reference showed it.
-
-    Parameters
-    ----------
-    name : str
-    kind : {"number", "category", "empty"}
-        "empty" had no value in the reference: only its gaps are looked at.
-    levels : tuple of str
-        Levels of a category, most frequent first; all others share one more level.
-
-    Examples
-    --------
-    >>> Column("colour", "category", ("red", "blue")).width
-    3
-    """
-
-    name: str
-    kind: str
-    levels: tuple[str, ...] = ()
-
-    @property
-    def width(self) -> int:
-        """Number of matrix columns: levels and one for all others."""
-        return {"number": 1, "category": len(self.levels) + 1, "empty": 0}[self.kind]
-
-
-@dataclass(frozen=True)
-class Schema:
-    """The columns of a reference, and what was decided about them.
-
-    Parameters
-    ----------
-    columns : tuple of Column
-    ignored : tuple of str
-        Names of reference columns that take no part.
-    named : bool
-        Whether columns are matched by name; those of an array are matched by position.
-    notes : tuple of str
-        Sentences for the user about columns ignored, pooled or empty.
-    """
-
-    columns: tuple[Column, ...]
-    ignored: tuple[str, ...] = ()
-    named: bool = True
-    notes: tuple[str, ...] = ()
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the columns that take part."""
-        return tuple(column.name for column in self.columns)
-
-    @cached_property
-    def owner(self) -> NDArray[np.intp]:
-        """Index of the input column behind each matrix column: (matrix columns,)."""
-        return np.repeat(np.arange(len(self.columns)), [column.width for column in self.columns])
 
 
 @dataclass(frozen=True)
@@ -116,60 +46,7 @@ class Encoded:
         return len(self.missing)
 
 
-def learn_schema(
-    table: Any,
-    *,
-    target: str | int | None = None,
-    categories: Sequence[str | int] = (),
-    ignore: Sequence[str | int] = (),
-) -> Schema:
-    """Schema of a reference table.
-
-    Parameters
-    ----------
-    table : pandas, polars or pyarrow table, mapping of columns, or numpy array
-    target : str or int, optional
-        Column that always takes part; integers and booleans in it are labels, so categories.
-    categories : sequence of str or int
-        Columns to take as categories whatever their type.
-    ignore : sequence of str or int
-        Columns to leave out.
-
-    Returns
-    -------
-    schema : Schema
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> schema = learn_schema(pd.DataFrame({"size": [1.5, None], "colour": ["red", "blue"]}))
-    >>> [(column.name, column.kind) for column in schema.columns]
-    [('size', 'number'), ('colour', 'category')]
-    """
-    source = Table.read(table)
-    wanted = {
-        "target": () if target is None else (target,),
-        "categories": categories,
-        "ignore": ignore,
-    }
-    _check_wanted(source, wanted)
-    forced = {source.name_of(name) for name in categories}
-    ignored = [source.name_of(name) for name in ignore]
-    target_name = None if target is None else source.name_of(target)
-    columns: list[Column] = []
-    notes: list[str] = []
-    for name in [name for name in source.names if name not in ignored]:
-        found = _learn_column(source.column(name), source.named, name == target_name, name in forced)
-        notes += found.notes
-        if found.column is None:
-            ignored.append(name)
-        else:
-            columns.append(found.column)
-    _check_some_value(columns, notes, source)
-    return Schema(tuple(columns), tuple(ignored), source.named, tuple(notes))
-
-
-def encode(table: Any, schema: Schema) -> Encoded:
+def encode(table: Any, schema: Schema, *, unsee_singles: bool = False) -> Encoded:
     """Matrix of a table, by the schema of the reference.
 
     Parameters
@@ -177,6 +54,8 @@ def encode(table: Any, schema: Schema) -> Encoded:
     table : pandas, polars or pyarrow table, mapping of columns, or numpy array
         Has every column of the schema; named columns may come in any order. Other columns are ignored.
     schema : Schema
+    unsee_singles : bool, default False
+        Take levels that the reference has once as unseen: for the reference itself.
 
     Returns
     -------
@@ -185,6 +64,7 @@ def encode(table: Any, schema: Schema) -> Encoded:
     Examples
     --------
     >>> import pandas as pd
+    >>> from gapdrift.schema import learn_schema
     >>> schema = learn_schema(pd.DataFrame({"size": [1.5, None], "colour": ["red", "blue"]}))
     >>> encode(pd.DataFrame({"colour": ["blue", "green", None], "size": [2, 3, 4]}), schema).values
     array([[2.        , 0.70710678, 0.        , 0.        ],
@@ -200,38 +80,9 @@ def encode(table: Any, schema: Schema) -> Encoded:
         data = source.column(column.name)
         stop = start + column.width
         missing[:, index] = data.missing
-        values[:, start:stop] = _ENCODERS[column.kind](data, column, notes)
+        values[:, start:stop] = _ENCODERS[column.kind](data, column, notes, unsee_singles)
         start = stop
     return Encoded(values, missing, frozenset(notes))
-
-
-@dataclass(frozen=True)
-class _Learned:
-    column: Column | None
-    notes: tuple[str, ...] = ()
-
-
-def _check_wanted(source: Table, wanted: Mapping[str, Sequence[str | int]]) -> None:
-    if source.n_rows == 0 or not source.names:
-        raise InputError(
-            f"The reference is empty: got {source.n_rows} row(s) and {len(source.names)} column(s), "
-            "expected at least one of each."
-        )
-    for setting, names in wanted.items():
-        absent = [str(name) for name in names if source.name_of(name) not in source.names]
-        if absent:
-            raise ParameterError(
-                f"{setting} names the column(s) {quote(absent)}, which the reference does not have. "
-                f"It has: {quote(source.names)}."
-            )
-
-
-def _check_some_value(columns: list[Column], notes: list[str], source: Table) -> None:
-    if all(column.kind == "empty" for column in columns):
-        reasons = " ".join(notes) or "Every column was left out by `ignore`."
-        raise InputError(
-            f"No column of the reference ({len(source.names)} in all) has values to compare. {reasons}"
-        )
 
 
 def _match_columns(source: Table, schema: Schema) -> list[str]:
@@ -242,13 +93,15 @@ def _match_columns(source: Table, schema: Schema) -> list[str]:
             f"This table's columns have {got}, those of the reference have {expected}: "
             "columns are matched by name, or by position in arrays. Use the same kind of table."
         )
-    absent = [name for name in schema.names if name not in source.names]
+    present = set(source.names)
+    absent = [name for name in schema.names if name not in present]
     if absent:
         raise SchemaError(
             f"The table lacks the column(s) {quote(absent)} of the reference; it has "
             f"{quote(source.names)}. Add them (all missing, if they were not recorded), or fit without them."
         )
-    extra = [name for name in source.names if name not in {*schema.names, *schema.ignored}]
+    known = {*schema.names, *schema.ignored}
+    extra = [name for name in source.names if name not in known]
     if extra and not schema.named:
         raise SchemaError(
             f"The array has {len(source.names)} columns, expected {len(schema.names) + len(schema.ignored)} "
@@ -257,85 +110,7 @@ def _match_columns(source: Table, schema: Schema) -> list[str]:
     return [f"Column {name!r} is not in the reference and was ignored." for name in extra]
 
 
-def _learn_column(data: RawColumn, named: bool, is_target: bool, forced: bool) -> _Learned:
-    name = data.name
-    if data.missing.all():
-        note = f"Column {name!r} has no value in the reference: only its gaps are compared."
-        return _Learned(Column(name, "empty"), (note,))
-    if data.kind == "date":
-        return _Learned(None, (f"Column {name!r} holds dates or times and was ignored.",))
-    if data.kind == "text":
-        return _learn_text(data, keep=is_target or forced)
-    if forced or (is_target and (data.kind == "integer" or data.label)):
-        return _learn_category(data)
-    if named and not is_target and _is_key(data):
-        return _Learned(None, (f"Column {name!r} looks like a row number or key and was ignored.",))
-    return _Learned(Column(name, "number"))
-
-
-def _learn_text(data: RawColumn, *, keep: bool) -> _Learned:
-    present = data.values[~data.missing]
-    different = set(present)
-    if not keep and _are_dates(different):
-        return _Learned(None, (f"Column {data.name!r} holds dates written as text and was ignored.",))
-    if not keep and len(different) > max(MIN_TEXT_LEVELS, len(present) / 2):
-        note = f"Column {data.name!r} looks like an identifier or free text and was ignored."
-        return _Learned(None, (note,))
-    return _learn_category(data)
-
-
-def _learn_category(data: RawColumn) -> _Learned:
-    levels, counts = np.unique(_labels(data)[~data.missing].astype(str), return_counts=True)
-    order = np.argsort(-counts, kind="stable")
-    kept = tuple(str(level) for level in levels[order[:MAX_LEVELS]])
-    notes: tuple[str, ...] = ()
-    if len(levels) > MAX_LEVELS:
-        notes = (
-            f"Column {data.name!r} has {len(levels)} levels: the {MAX_LEVELS} most frequent are kept, "
-            "the rest are one level.",
-        )
-    return _Learned(Column(data.name, "category", kept), notes)
-
-
-def _labels(data: RawColumn) -> NDArray[Any]:
-    """Cells as text; whole numbers without a decimal point, so that 1, 1.0 and True agree."""
-    if data.kind == "text":
-        return data.values
-    return np.array([f"{value:.17g}" for value in data.values], dtype=object)
-
-
-def _is_key(data: RawColumn) -> bool:
-    """Whether a whole-number column numbers the rows rather than measuring anything.
-
-    All values differ, and either they rise or fall from row to row, or so many random draws from their
-    range would almost surely have repeated one (birthday problem: n^2 / 2 range repeats expected).
-    """
-    present = data.values[~data.missing]
-    if data.kind != "integer" or len(present) < MIN_TEXT_LEVELS:
-        return False
-    steps = np.diff(present)
-    if np.all(steps > 0) or np.all(steps < 0):
-        return True
-    if len(np.unique(present)) < len(present):
-        return False
-    return bool(len(present) ** 2 / (2.0 * (np.ptp(present) + 1.0)) > KEY_COLLISIONS)
-
-
-def _are_dates(texts: set[str], most: int = 200) -> bool:
-    return all(_is_date(text) for text in sorted(texts)[:most])
-
-
-def _is_date(text: str) -> bool:
-    if len(text) < 8 or not any(mark in text for mark in "-:/."):
-        return False
-    try:
-        datetime.fromisoformat(text.strip().replace("/", "-"))
-    except ValueError:
-        return False
-    return True
-
-
-def _encode_number(data: RawColumn, column: Column, notes: set[str]) -> Matrix:  # noqa: ARG001
+def _encode_number(data: RawColumn, _column: Column, _notes: set[str], _unsee: bool) -> Matrix:
     if data.missing.all():
         return np.full((len(data.missing), 1), np.nan)
     if data.kind not in {"number", "integer"}:
@@ -348,23 +123,45 @@ def _encode_number(data: RawColumn, column: Column, notes: set[str]) -> Matrix: 
     return values
 
 
-def _encode_category(data: RawColumn, column: Column, notes: set[str]) -> Matrix:
+def _encode_category(data: RawColumn, column: Column, notes: set[str], unsee_singles: bool) -> Matrix:
+    if data.missing.all():
+        return np.full((len(data.missing), column.width), np.nan)
     if data.kind == "date":
         raise SchemaError(
             f"Column {data.name!r} holds dates, expected categories as in the reference. Convert it to text."
         )
-    position = {level: index for index, level in enumerate(column.levels)}
-    other = len(column.levels)
-    levels = np.array([position.get(str(label), other) for label in _labels(data)], dtype=np.intp)
-    matrix = np.zeros((len(levels), other + 1))
-    matrix[np.arange(len(levels)), levels] = LEVEL
+    position = _positions(column.levels)
+    if unsee_singles:
+        position = {level: index for level, index in position.items() if column.levels[index] not in column.singles}
+    places = np.array([_place(str(label), position, column) for label in labels_of(data)], dtype=np.intp)
+    matrix = np.zeros((len(places), column.width))
+    matrix[np.arange(len(places)), places] = LEVEL
     matrix[data.missing] = np.nan
-    if np.any(levels[~data.missing] == other) and len(column.levels) < MAX_LEVELS:
+    unseen = places[~data.missing] >= len(column.levels)
+    if unseen.any() and not column.pooled and not unsee_singles:
         notes.add(f"Column {data.name!r} has values that the reference does not have.")
     return matrix
 
 
-def _encode_empty(data: RawColumn, column: Column, notes: set[str]) -> Matrix:  # noqa: ARG001
+def _positions(levels: tuple[str, ...]) -> dict[str, int]:
+    """Matrix column of each level, also by the other ways in which files write it: 1, 1.0 and True."""
+    position = {level: index for index, level in enumerate(levels)}
+    for level, index in list(position.items()):
+        plain = level.removesuffix(".0")
+        for other in (plain, {"True": "1", "False": "0"}.get(plain), {"1": "True", "0": "False"}.get(plain)):
+            if other is not None:
+                position.setdefault(other, index)
+                position.setdefault(f"{other}.0", index)
+    return position
+
+
+def _place(label: str, position: dict[str, int], column: Column) -> int:
+    """Matrix column of a level; one without its own goes to a group by its name."""
+    place = position.get(label)
+    return len(column.levels) + zlib.crc32(label.encode()) % column.groups if place is None else place
+
+
+def _encode_empty(data: RawColumn, _column: Column, notes: set[str], _unsee: bool) -> Matrix:
     if not data.missing.all():
         notes.add(f"Column {data.name!r} has values here but none in the reference: they are not compared.")
     return np.empty((len(data.missing), 0))

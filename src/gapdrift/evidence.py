@@ -50,17 +50,25 @@ class Evidence:
     notes: frozenset[str] = field(default_factory=frozenset)
 
     def __post_init__(self) -> None:
-        """Keep the sums from being changed from outside."""
-        frozen = {name: np.array(array, dtype=float) for name, array in self.sums.items()}
-        for array in frozen.values():
+        """Check the sums, and keep them from being changed from outside."""
+        if isinstance(self.n_rows, bool) or not isinstance(self.n_rows, int | np.integer) or self.n_rows < 0:
+            raise EvidenceError(f"n_rows is {self.n_rows!r}, expected a whole number from 0.")
+        try:
+            frozen = {name: np.array(array, dtype=float) for name, array in self.sums.items()}
+        except (TypeError, ValueError, AttributeError) as error:
+            raise EvidenceError("sums is no mapping of names to arrays of numbers.") from error
+        for name, array in frozen.items():
+            if not np.isfinite(array).all():
+                raise EvidenceError(f"The sum {name!r} has NaN or infinite entries, expected finite numbers.")
             array.setflags(write=False)
         object.__setattr__(self, "sums", MappingProxyType(frozen))
+        object.__setattr__(self, "notes", frozenset(self.notes))
 
     def __add__(self, other: Any) -> "Evidence":
         """Evidence of both sets of rows."""
         if not isinstance(other, Evidence):
             return NotImplemented
-        self._check_same_origin(other)
+        self.check_like(other)
         return Evidence(
             self.n_rows + other.n_rows,
             {name: array + other.sums[name] for name, array in self.sums.items()},
@@ -80,10 +88,11 @@ class Evidence:
         """Let evidence travel between processes: a mapping proxy does not."""
         return Evidence, (self.n_rows, dict(self.sums), self.origin, self.notes)
 
-    def _check_same_origin(self, other: "Evidence") -> None:
+    def check_like(self, other: "Evidence") -> None:
+        """Raise an `EvidenceError` where the other evidence was counted by another reference."""
         shapes = {name: array.shape for name, array in self.sums.items()}
         if self.origin != other.origin or shapes != {n: a.shape for n, a in other.sums.items()}:
             raise EvidenceError(
                 f"Evidence counted by the reference {self.origin or '(none)'} and by the reference "
-                f"{other.origin or '(none)'} do not add up. Count both with the same fitted detector."
+                f"{other.origin or '(none)'} do not belong together. Count both with the same fitted detector."
             )

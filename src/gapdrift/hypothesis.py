@@ -6,7 +6,7 @@ from scipy.special import chdtrc
 
 from gapdrift.result import Finding
 
-__all__ = ["MIN_EXPECTED", "pearson"]
+__all__ = ["MIN_EXPECTED", "SMALLEST_P", "expected_frequencies", "pearson"]
 
 Vector = NDArray[np.float64]
 
@@ -23,7 +23,7 @@ def pearson(reference: Vector, window: Vector) -> Finding:
     Parameters
     ----------
     reference, window : (bins,) arrays
-        Frequencies, fuzzy or whole, with a sum of at least 1 each.
+        Frequencies, fuzzy or whole.
 
     Returns
     -------
@@ -47,12 +47,12 @@ def pearson(reference: Vector, window: Vector) -> Finding:
     """
     table = np.vstack([reference, window])
     totals = table.sum(axis=1, keepdims=True)
-    used = table.sum(axis=0) > 0
+    expected = expected_frequencies(reference, window)
+    used = np.all(expected > SMALLEST_P, axis=0)
     reason = _why_not(totals.ravel(), int(used.sum()))
     contributions = np.zeros(table.shape[1])
     if reason:
         return Finding("pearson", 0.0, 0, 1.0, 0.0, tuple(contributions.tolist()), reason)
-    expected = expected_frequencies(reference, window)
     contributions[used] = ((table - expected)[:, used] ** 2 / expected[:, used]).sum(axis=0)
     statistic, degrees = float(contributions.sum()), int(used.sum()) - 1
     effect = 0.5 * float(np.abs(np.subtract(*(table / totals))).sum())
@@ -71,14 +71,15 @@ def expected_frequencies(reference: Vector, window: Vector) -> NDArray[np.float6
            [13.33333333,  6.66666667]])
     """
     totals = np.array([reference.sum(), window.sum()])
-    expected: NDArray[np.float64] = np.outer(totals, reference + window) / totals.sum()
+    expected: NDArray[np.float64] = np.outer(totals, reference + window) / max(float(totals.sum()), 1.0)
     return expected
 
 
 def _why_not(totals: Vector, n_used: int) -> str:
     """Reason why no test is possible, or nothing."""
-    if totals[0] < 1:
+    # The weights of one row sum to 1 but for rounding.
+    if totals[0] < 0.5:
         return "The reference has no rows."
-    if totals[1] < 1:
+    if totals[1] < 0.5:
         return "The window has no rows."
     return "All rows are in one bin." if n_used < 2 else ""

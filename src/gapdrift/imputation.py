@@ -107,7 +107,10 @@ def impute(imputer: Imputer, values: Matrix) -> Matrix:
     """
     if not len(values):
         return values.copy()
-    filled = np.asarray(imputer.transform(values), dtype=float)
+    # Some imputers take a shortcut where every cell is missing, and would fill a row otherwise when it comes
+    # alone than in a crowd: a row with values goes along.
+    company = np.vstack([values, np.zeros((1, values.shape[1]))])
+    filled = _as_matrix(imputer, imputer.transform(company))[:-1]
     if filled.shape != values.shape or not np.isfinite(filled).all():
         raise ParameterError(
             f"The imputer {type(imputer).__name__} returned the shape {filled.shape} "
@@ -115,6 +118,15 @@ def impute(imputer: Imputer, values: Matrix) -> Matrix:
             f"{values.shape} and finite numbers. Use another imputer."
         )
     return filled
+
+
+def _as_matrix(imputer: Imputer, filled: Any) -> Matrix:
+    try:
+        return np.array(filled, dtype=float, ndmin=2)
+    except (TypeError, ValueError) as error:
+        raise ParameterError(
+            f"The imputer {type(imputer).__name__} returned a {type(filled).__name__} that is no matrix of numbers."
+        ) from error
 
 
 def _make(method: str | Imputer, n_columns: int, rng: np.random.Generator) -> Imputer:
@@ -125,7 +137,7 @@ def _make(method: str | Imputer, n_columns: int, rng: np.random.Generator) -> Im
                 "and transform."
             )
         return IMPUTERS[method](n_columns, draw_seed(rng) if method == "iterative" else 0)
-    if not isinstance(method, Imputer):
+    if isinstance(method, type) or not isinstance(method, Imputer):
         raise ParameterError(
             f"imputers holds a {type(method).__name__}, expected a name or an object with fit and transform."
         )
@@ -137,5 +149,5 @@ def _fit(imputer: Imputer, values: Matrix) -> Imputer:
     # Ten rounds are what the paper's scripts run; that they end unconverged is not news to a user.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        imputer.fit(values)
+        imputer.fit(values.copy())
     return imputer

@@ -3,17 +3,15 @@
 from collections.abc import Sequence
 from typing import Any, Self
 
-from sklearn.ensemble import GradientBoostingRegressor
-
 from gapdrift._random import RandomState, as_rng
 from gapdrift._shell import Detector
 from gapdrift._threads import limit_threads
 from gapdrift._validation import check_choice, check_columns, check_count, check_share
-from gapdrift.distance import Regressor
+from gapdrift.distance import Regressor, published_regressor
 from gapdrift.errors import ParameterError
+from gapdrift.fuzzy_reference import FuzzyReference, FuzzySettings, fit_fuzzy_reference
 from gapdrift.imputation import Imputer
 from gapdrift.membership import MEMBERSHIPS
-from gapdrift.reference import FuzzyReference, FuzzySettings, fit_fuzzy_reference
 
 __all__ = ["MDLFWF"]
 
@@ -77,7 +75,7 @@ class MDLFWF(Detector):
     Notes
     -----
     The configurations of the paper's ablation study: 1 is any of them on complete data; 2
-    ``distance="imputed", imputers=["iterative"]``; 3 ``membership="crisp"``; 4.1 and 4.2
+    ``distance="imputed", imputers=["iterative"], membership="crisp"``; 3 ``membership="crisp"``; 4.1 and 4.2
     ``membership="gaussian"`` and ``"triangular"`` with ``top_q=None``; 5.1 and 5.2 the same with
     ``top_q=3``. `as_published` also takes the authors' regressor, folds and all pairs.
 
@@ -151,10 +149,7 @@ class MDLFWF(Detector):
         >>> MDLFWF.as_published(membership="gaussian").n_splits
         2
         """
-        boosting = GradientBoostingRegressor(
-            loss="huber", n_estimators=500, learning_rate=0.05, max_depth=4, random_state=0
-        )
-        return cls(**{"regressor": boosting, "n_splits": 2, "max_pairs": None, **settings})
+        return cls(**{"regressor": published_regressor(), "n_splits": 2, "max_pairs": None, **settings})
 
     def fit(self, reference: Any, y: None = None) -> Self:  # noqa: ARG002
         """Learn a reference.
@@ -181,12 +176,11 @@ class MDLFWF(Detector):
         return self
 
     def _settings(self) -> FuzzySettings:
-        if self.regressor is not None and not isinstance(self.regressor, Regressor):
-            raise ParameterError(
-                f"regressor is {self.regressor!r}, expected None or an object with fit and predict."
-            )
-        if isinstance(self.imputers, str):
-            raise ParameterError(f"imputers is {self.imputers!r}, expected a list: [{self.imputers!r}].")
+        usable = isinstance(self.regressor, Regressor) and not isinstance(self.regressor, type)
+        if self.regressor is not None and not usable:
+            raise ParameterError(f"regressor is {self.regressor!r}, expected None or an object with fit and predict.")
+        if self.imputers is not None and not isinstance(self.imputers, list | tuple):
+            raise ParameterError(f"imputers is {self.imputers!r}, expected a list, such as ['mean', 'iterative'].")
         return FuzzySettings(
             membership=check_choice("membership", self.membership, tuple(MEMBERSHIPS)),
             top_q=check_count("top_q", self.top_q, 1, optional=True),

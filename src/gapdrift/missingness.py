@@ -56,9 +56,7 @@ def missing_patterns(missing: Mask) -> tuple[Mask, NDArray[np.intp], NDArray[np.
     ([[False], [True]], [1, 0, 1], [1, 2])
     """
     packed = np.packbits(missing, axis=1) if missing.shape[1] else np.zeros((len(missing), 1), "u1")
-    _, first, index, counts = np.unique(
-        packed, axis=0, return_index=True, return_inverse=True, return_counts=True
-    )
+    _, first, index, counts = np.unique(packed, axis=0, return_index=True, return_inverse=True, return_counts=True)
     return missing[first], index.reshape(-1), counts
 
 
@@ -79,11 +77,13 @@ def check_rates(rates: ArrayLike, n_columns: int) -> NDArray[np.float64]:
     >>> check_rates(0.2, 3)
     array([0.2, 0.2, 0.2])
     """
-    array = np.asarray(rates, dtype=float)
+    try:
+        array = np.asarray(rates, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise ParameterError(f"rates is {rates!r}, expected numbers from 0 to 1.") from error
     if array.ndim > 1 or (array.ndim == 1 and len(array) != n_columns):
         raise ParameterError(
-            f"rates has the shape {array.shape}, expected one number or {n_columns} numbers, "
-            "one for each column."
+            f"rates has the shape {array.shape}, expected one number or {n_columns} numbers, one for each column."
         )
     if not np.all((array >= 0) & (array <= 1)):
         raise ParameterError(f"rates is {rates!r}, expected numbers from 0 to 1.")

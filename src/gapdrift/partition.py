@@ -22,7 +22,7 @@ MAX_BINS = 200
 """Bins at most, by default: the paper's largest K is 20, and K growing with m makes k-means quadratic."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Partition:
     """Bins by their centres: a complete row belongs to the nearest.
 
@@ -91,11 +91,15 @@ def fit_partition(values: Matrix, n_bins: int, rng: np.random.Generator) -> Part
     >>> sorted(fit_partition(rows, 2, np.random.default_rng(0)).centres.ravel().tolist())
     [0.5, 10.5]
     """
+    # A power of two changes no digit, and keeps squares of very large or small numbers in range.
+    scale = 2.0 ** np.floor(np.log2(max(float(np.abs(values).max(initial=0.0)), np.finfo(float).tiny)))
     starts = 10 if len(values) <= 20_000 else 1
     kmeans = KMeans(min(n_bins, len(values)), n_init=starts, random_state=draw_seed(rng))
     # Fewer different points than bins: k-means warns and returns the same centre several times.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        kmeans.fit(values)
+        kmeans.fit(values / scale)
     _, first = np.unique(kmeans.cluster_centers_, axis=0, return_index=True)
-    return Partition(kmeans.cluster_centers_[np.sort(first)])
+    centres = kmeans.cluster_centers_[np.sort(first)] * scale
+    centres.setflags(write=False)
+    return Partition(centres)

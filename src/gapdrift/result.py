@@ -5,11 +5,15 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gapdrift.report.html import render
+from gapdrift.report.plot import draw_feature, draw_features
 
-__all__ = ["BinFinding", "DriftResult", "FeatureFinding", "Finding"]
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["BinFinding", "DriftResult", "FeatureFinding", "Finding", "Histogram"]
 
 
 @dataclass(frozen=True)
@@ -28,6 +32,8 @@ class Finding:
         What each bin adds to the statistic.
     reason : str
         Why no test was possible; empty where one was.
+    parts : tuple of Finding
+        The tests that were combined into this one, if any.
 
     Examples
     --------
@@ -42,11 +48,37 @@ class Finding:
     effect_size: float
     contributions: tuple[float, ...] = ()
     reason: str = ""
+    parts: tuple["Finding", ...] = ()
 
     @property
     def determined(self) -> bool:
         """Whether a test was possible."""
         return not self.reason
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """Distribution of the observed cells of one column on both sides.
+
+    Parameters
+    ----------
+    labels : tuple of str
+        Levels of a category; empty for numbers.
+    edges : tuple of float
+        Limits of the intervals, one more than there are; empty for categories.
+    reference, window : tuple of float
+        Shares of the observed cells.
+
+    Examples
+    --------
+    >>> Histogram(("red", "blue"), (), (0.5, 0.5), (0.25, 0.75)).window
+    (0.25, 0.75)
+    """
+
+    labels: tuple[str, ...]
+    edges: tuple[float, ...]
+    reference: tuple[float, ...]
+    window: tuple[float, ...]
 
 
 @dataclass(frozen=True)
@@ -58,8 +90,14 @@ class FeatureFinding:
     name : str
     missing_reference, missing_window : float
         Shares of missing cells.
-    p_value, adjusted_p_value, effect_size, missing_p_value : float or None
-        None where the detector does not test single columns.
+    p_value, adjusted_p_value : float or None
+        Of the column's values, alone and adjusted for the number of columns (Holm); None where the detector does
+        not test single columns.
+    effect_size : float or None
+        How far the column moved, in standard deviations or in units of correlation.
+    missing_p_value, adjusted_missing_p_value : float or None
+        Of the column's share of missing cells.
+    histogram : Histogram or None
 
     Examples
     --------
@@ -74,6 +112,8 @@ class FeatureFinding:
     adjusted_p_value: float | None = None
     effect_size: float | None = None
     missing_p_value: float | None = None
+    adjusted_missing_p_value: float | None = None
+    histogram: Histogram | None = None
 
 
 @dataclass(frozen=True)
@@ -86,6 +126,8 @@ class BinFinding:
         Values of the columns at the centre; for a category its most frequent level there.
     share_reference, share_window : float
     contribution : float
+    description : str
+        What sets the bin apart, in words.
 
     Examples
     --------
@@ -97,6 +139,7 @@ class BinFinding:
     share_reference: float
     share_window: float
     contribution: float
+    description: str = ""
 
 
 @dataclass(frozen=True)
@@ -137,6 +180,7 @@ class DriftResult:
     Rows: 500 in the reference, 500 in the window.
     Test: pearson, statistic 322.7 with 9 degrees of freedom, effect size 0.47.
     Gaps: none.
+    Note: The reference has few gaps: distances were learned with cells hidden at higher rates than its own.
     """
 
     drift: bool | None
@@ -167,8 +211,24 @@ class DriftResult:
         """Result as one HTML page that needs nothing else; written to ``path`` where one is given."""
         page = render(self.to_dict(), self.summary())
         if path is not None:
-            Path(path).write_text(page, encoding="utf-8")
+            Path(path).write_text(page, encoding="utf-8", errors="xmlcharrefreplace")
         return page
+
+    def plot(self, feature: str | None = None) -> "Figure":
+        """Chart of all columns, values beside gaps, or of the two distributions of one column.
+
+        Parameters
+        ----------
+        feature : str, optional
+            Name of a column.
+
+        Returns
+        -------
+        figure : matplotlib Figure
+            Needs the extra ``plot``.
+        """
+        record = self.to_dict()
+        return draw_features(record) if feature is None else draw_feature(record, feature)
 
 
 def format_p_value(p_value: float) -> str:

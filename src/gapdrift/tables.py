@@ -30,6 +30,7 @@ class RawColumn:
     ----------
     name : str
     kind : {"number", "integer", "text", "date"}
+        "integer" where all present numbers are whole, however they are stored.
     values : (rows,) array
         Floats with NaN for missing, for "number" and "integer"; str objects for "text"; for "date"
         nothing of use.
@@ -69,7 +70,7 @@ class Table:
     def read(cls, table: Any) -> "Table":
         """Table behind a pandas, polars or pyarrow table, a mapping of columns, or a 2-d numpy array."""
         if isinstance(table, np.ndarray):
-            return cls._read_array(table)
+            return cls._read_array(table if isinstance(table, np.ma.MaskedArray) else np.asarray(table))
         if isinstance(table, Mapping):
             return cls._read_mapping(table)
         frame = _as_frame(table)
@@ -81,9 +82,7 @@ class Table:
     def _read_mapping(cls, columns: Mapping[Any, Any]) -> "Table":
         names = tuple(str(name) for name in columns)
         _check_names(names)
-        arrays = {
-            name: _as_vector(name, column) for name, column in zip(names, columns.values(), strict=True)
-        }
+        arrays = {name: _as_vector(name, column) for name, column in zip(names, columns.values(), strict=True)}
         lengths = {len(array) for array in arrays.values()}
         if len(lengths) > 1:
             raise InputError(
@@ -97,8 +96,7 @@ class Table:
         if array.dtype.names is not None or array.ndim != 2:
             shape = "a structured array" if array.dtype.names else f"{array.ndim} dimension(s)"
             raise InputError(
-                f"The array has {shape}, expected 2 dimensions (rows, columns). "
-                "Use reshape(-1, 1) for a single column."
+                f"The array has {shape}, expected 2 dimensions (rows, columns). Use reshape(-1, 1) for a single column."
             )
         names = tuple(f"x{index}" for index in range(array.shape[1]))
         return cls(names, len(array), False, array)
@@ -129,14 +127,18 @@ def _as_vector(name: str, column: Any) -> NDArray[Any]:
 
 def _as_frame(table: Any) -> Any:
     expected = "expected a pandas, polars or pyarrow table, a mapping of columns, or a 2-d numpy array"
-    # Doubled names are looked for first: the libraries' own words about them differ.
-    names = getattr(table, "columns" if hasattr(table, "iloc") else "column_names", ())
-    _check_names(tuple(str(name) for name in names))
     try:
+        # Doubled names are looked for first: the libraries' own words about them differ.
+        names = getattr(table, "columns" if hasattr(table, "iloc") else "column_names", ())
+        _check_names(tuple(str(name) for name in names))
         frame = nw.from_native(table, eager_only=True)
+    except InputError:
+        raise
     except Exception as error:
         hint = " Call collect() on it first." if hasattr(table, "collect") else ""
         raise InputError(f"Got {type(table).__name__}, {expected}.{hint}") from error
+    if isinstance(frame, nw.LazyFrame):
+        raise InputError(f"Got a lazy frame, {expected}. Call collect() on it first.")
     if isinstance(frame, nw.Series):
         raise InputError(f"Got a single column ({type(table).__name__}), {expected}.")
     return frame
@@ -167,16 +169,19 @@ def _from_array(name: str, column: NDArray[Any]) -> RawColumn:
     masked = np.ma.getmaskarray(column)
     data = np.ma.getdata(column)
     if data.dtype.kind in "biuf":
-        return _numeric(name, data, masked, integer=data.dtype.kind in "iu", label=data.dtype.kind == "b")
-    if data.dtype.kind in "Mm":
+        return _numeric(name, data, masked, label=data.dtype.kind == "b")
+    if data.dtype.kind == "m":
+        gone = np.isnat(data) | masked
+        seconds = np.where(gone, np.nan, data / np.timedelta64(1, "s"))
+        return _numeric(name, seconds, gone)
+    if data.dtype.kind == "M":
         return RawColumn(name, "date", data, np.isnat(data) | masked)
     if data.dtype.kind in "OUST":
         cells = data.astype(object)
         cells[masked] = None
         return _from_objects(name, cells.tolist())
     raise InputError(
-        f"Column {name!r} has the type {data.dtype}, expected real numbers, booleans or text. "
-        "Convert or drop it."
+        f"Column {name!r} has the type {data.dtype}, expected real numbers, booleans or text. Convert or drop it."
     )
 
 
@@ -201,16 +206,16 @@ def _from_numeric_series(name: str, series: Any) -> RawColumn:
         return _from_objects(name, series.to_list())
     missing = series.is_null().to_numpy().astype(bool)
     filled = series.fill_null(False) if series.dtype == nw.Boolean else series.fill_null(0)
-    values = filled.cast(nw.Float64).to_numpy()
-    return _numeric(
-        name, values, missing, integer=series.dtype.is_integer(), label=series.dtype == nw.Boolean
-    )
+    # Arrow refuses to cast integers beyond 2**53; numpy rounds them. Wider ones numpy does not know.
+    small = series.dtype.is_integer() and series.dtype not in (nw.Int128, nw.UInt128)
+    values = filled.to_numpy() if small else filled.cast(nw.Float64).to_numpy()
+    return _numeric(name, values, missing, label=series.dtype == nw.Boolean)
 
 
 def _from_text_series(name: str, series: Any) -> RawColumn:
     missing = series.is_null().to_numpy().astype(bool)
     text = np.empty(len(missing), dtype=object)
-    text[:] = series.cast(nw.String).to_list()
+    text[:] = series.to_list() if series.dtype == nw.String else series.cast(nw.String).to_list()
     return RawColumn(name, "text", text, missing)
 
 
@@ -218,8 +223,7 @@ def _from_temporal_series(name: str, series: Any) -> RawColumn:
     missing = series.is_null().to_numpy().astype(bool)
     if series.dtype != nw.Duration:
         return RawColumn(name, "date", missing, missing)
-    seconds = [None if cell is None or cell != cell else cell.total_seconds() for cell in series.to_list()]
-    return _from_objects(name, seconds)
+    return _from_array(name, np.asarray(series.to_numpy(), dtype="m8[ns]"))
 
 
 def _from_objects(name: str, cells: list[Any]) -> RawColumn:
@@ -241,15 +245,19 @@ def _from_objects(name: str, cells: list[Any]) -> RawColumn:
     numbers = np.zeros(len(cells))
     numbers[~missing] = [_as_float(cell) for cell in present]
     labels = bool(present) and all(isinstance(cell, bool | np.bool_) for cell in present)
-    return _numeric(name, numbers, missing, integer=False, label=labels)
+    return _numeric(name, numbers, missing, label=labels)
 
 
 def _as_text(cell: str | bytes) -> str:
-    return cell.decode(errors="replace") if isinstance(cell, bytes) else str(cell)
+    return cell.decode(errors="backslashreplace") if isinstance(cell, bytes) else str(cell)
 
 
 def _as_float(cell: Any) -> float:
-    """Float of a number; integers too large for one become infinite, which is refused later."""
+    """Float of a number, a duration in seconds; integers too large become infinite, which is refused later."""
+    if isinstance(cell, timedelta):
+        return cell.total_seconds()
+    if isinstance(cell, np.timedelta64):
+        return float(cell / np.timedelta64(1, "s"))
     try:
         return float(cell)
     except OverflowError:
@@ -266,19 +274,29 @@ def _is_missing(cell: Any) -> bool:
 
 
 def _kind_of(cell: Any) -> str:
+    if isinstance(cell, timedelta | np.timedelta64):
+        return "duration"
     if isinstance(cell, Real | Decimal | np.bool_):
         return "number"
     if isinstance(cell, str | bytes):
         return "text"
-    if isinstance(cell, date | datetime | time | timedelta | np.datetime64):
+    if isinstance(cell, date | datetime | time | np.datetime64):
         return "date"
     return "other"
 
 
-def _numeric(name: str, data: NDArray[Any], missing: Mask, *, integer: bool, label: bool) -> RawColumn:
-    values = data.astype(float)
+def _numeric(name: str, data: NDArray[Any], missing: Mask, *, label: bool = False) -> RawColumn:
+    with np.errstate(over="ignore"):
+        values = data.astype(float)
     missing = missing | np.isnan(values)
     values[missing] = np.nan
+    _check_range(name, values)
+    present = values[~missing]
+    whole = bool(len(present)) and not label and bool(np.all(present == np.rint(present)))
+    return RawColumn(name, "integer" if whole else "number", values, missing, label)
+
+
+def _check_range(name: str, values: NDArray[np.float64]) -> None:
     large = np.abs(values) > MAX_MAGNITUDE
     if np.isinf(values).any():
         raise InputError(
@@ -290,4 +308,3 @@ def _numeric(name: str, data: NDArray[Any], missing: Mask, *, integer: bool, lab
             f"Column {name!r} has the value {values[large][0]:g}, expected at most {MAX_MAGNITUDE:g} in "
             "magnitude. Change its unit, or use NaN if it marks a missing value."
         )
-    return RawColumn(name, "integer" if integer else "number", values, missing, label)

@@ -60,7 +60,7 @@ def test_column_order_does_not_matter(rng):
 
 def test_chunks_do_not_matter(fitted, monkeypatch):
     whole = fitted.count(WINDOW)
-    monkeypatch.setattr("gapdrift.reference.COUNTED_ROWS", 7)
+    monkeypatch.setattr("gapdrift.fuzzy_reference.COUNTED_ROWS", 7)
     same(fitted.count(WINDOW), whole)
 
 
@@ -85,3 +85,13 @@ def test_same_seed_same_bits(gaussian_drift):
     reference = gaussian_drift.sample(200, severity=0, missing=0.2, rng=1)
     one, two = (gd.MDLFWF(random_state=5).fit(reference).test(WINDOW) for _ in range(2))
     assert one.to_json() == two.to_json()
+
+
+def test_wholly_missing_rows_count_alone_as_in_a_crowd(rng):
+    rows = rng.multivariate_normal([0, 5], [[1, 0.9], [0.9, 1]], 500)
+    rows = np.column_stack([rows, 5 * np.exp(rows[:, 0])])
+    rows[rng.random(rows.shape) < 0.3] = np.nan
+    gone = np.full((20, 3), np.nan)
+    for detector in (gd.MDLFWF(random_state=3, n_bins=20), gd.DriftDetector(random_state=3)):
+        detector.fit(rows)
+        same(detector.count(np.vstack([gone, rows])), detector.count(gone) + detector.count(rows), 1e-7)

@@ -21,6 +21,7 @@ __all__ = [
     "DenseGaussian",
     "FactorGaussian",
     "GaussianModel",
+    "Patterns",
     "Posterior",
     "expected_values",
     "find_patterns",
@@ -254,9 +255,7 @@ def _column_moments(values: Floats) -> tuple[Floats, Floats]:
     return centre, (squares + 1.0) / (n_observed + 1.0)
 
 
-def _complete(
-    model: GaussianModel, values: Floats, patterns: Patterns, rng: np.random.Generator | None
-) -> Floats:
+def _complete(model: GaussianModel, values: Floats, patterns: Patterns, rng: np.random.Generator | None) -> Floats:
     """The rows with conditional means in their gaps, plus conditional noise given `rng`."""
     if isinstance(model, DenseGaussian):
         return complete_dense(model, values, patterns, rng)

@@ -19,7 +19,14 @@ from gapdrift.gaussian._patterns import (
     root,
 )
 
-__all__ = ["DenseGaussian", "complete_dense", "fit_dense", "project_dense"]
+__all__ = [
+    "DenseGaussian",
+    "complete_dense",
+    "dense_blocks",
+    "fit_dense",
+    "gap_covariance",
+    "project_dense",
+]
 
 PRIOR_GRID = np.array([0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.0, 4.0, 8.0])
 """Strengths of the prior in rows per column, to choose from.
@@ -46,14 +53,12 @@ class DenseGaussian:
     covariance: Floats
 
 
-def complete_dense(
-    model: DenseGaussian, values: Floats, patterns: Patterns, rng: np.random.Generator | None
-) -> Floats:
+def complete_dense(model: DenseGaussian, values: Floats, patterns: Patterns, rng: np.random.Generator | None) -> Floats:
     """Return `_complete` for a dense covariance."""
     precision = inverse(model.covariance)
     completed = values.copy()
-    for block, columns in _dense_blocks(patterns):
-        covariance = _gap_covariance(precision, columns)
+    for block, columns in dense_blocks(patterns):
+        covariance = gap_covariance(precision, columns)
         gaps = columns[block.local]
         pull = _pull(model.mean, precision, values[block.rows], gaps)
         filled = model.mean[gaps] - apply(covariance, block.local, pull)
@@ -69,9 +74,9 @@ def project_dense(model: DenseGaussian, patterns: Patterns, directions: Floats) 
     precision = inverse(model.covariance)
     n_directions = directions.shape[1]
     projected = np.zeros((len(patterns.missing), n_directions, n_directions))
-    for block, columns in _dense_blocks(patterns):
+    for block, columns in dense_blocks(patterns):
         local = directions[columns]
-        product = _gap_covariance(precision, columns) @ local
+        product = gap_covariance(precision, columns) @ local
         projected[block.patterns] = local.transpose(0, 2, 1) @ product
     return projected
 
@@ -87,7 +92,7 @@ def fit_dense(standard: Floats, ridge: float, max_iter: int, tol: float) -> Dens
     invertible. Both parts are fixed, so every step increases the penalised likelihood.
     """
     patterns = find_patterns(np.isnan(standard))
-    blocks = list(_dense_blocks(patterns))
+    blocks = list(dense_blocks(patterns))
     n_rows = np.bincount(patterns.index, minlength=len(patterns.missing))
     model, prior = _start_dense(standard)
     for _ in range(max_iter):
@@ -159,7 +164,7 @@ def _dense_step(
     filled = standard.copy()
     uncertainty = np.zeros(n_columns**2)
     for block, columns in blocks:
-        covariance = _gap_covariance(precision, columns)
+        covariance = gap_covariance(precision, columns)
         gaps = columns[block.local]
         pull = _pull(model.mean, precision, standard[block.rows], gaps)
         expected = model.mean[gaps] - apply(covariance, block.local, pull)
@@ -194,7 +199,7 @@ def _pull(mean: Floats, precision: Floats, values: Floats, gaps: Integers) -> Fl
     return np.take_along_axis(pull, gaps, axis=1)
 
 
-def _dense_blocks(patterns: Patterns) -> Iterator[tuple[Block, Integers]]:
+def dense_blocks(patterns: Patterns) -> Iterator[tuple[Block, Integers]]:
     """Yield runs of patterns with equally many gaps, and their missing columns (patterns, gaps)."""
     n_gaps = patterns.missing.sum(axis=1)
     bounds = [1]
@@ -207,7 +212,7 @@ def _dense_blocks(patterns: Patterns) -> Iterator[tuple[Block, Integers]]:
         yield block, np.nonzero(missing)[1].reshape(len(missing), -1)
 
 
-def _gap_covariance(precision: Floats, columns: Integers) -> Floats:
+def gap_covariance(precision: Floats, columns: Integers) -> Floats:
     """The conditional covariance of the missing columns: (patterns, gaps, gaps).
 
     Notes

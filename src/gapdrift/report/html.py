@@ -85,9 +85,7 @@ def _gaps(record: Record) -> str:
 
 def _bins(record: Record) -> str:
     bins = sorted(record["bins"], key=lambda entry: -entry["contribution"])
-    largest = (
-        max((max(entry["share_reference"], entry["share_window"]) for entry in bins), default=1.0) or 1.0
-    )
+    largest = max((max(entry["share_reference"], entry["share_window"]) for entry in bins), default=1.0) or 1.0
     rows = "".join(
         f"<tr><th scope='row'>{escape(_describe(entry['centre']))}</th>"
         f"{_shares(entry['share_reference'], entry['share_window'], largest)}</tr>"
@@ -97,10 +95,7 @@ def _bins(record: Record) -> str:
 
 
 def _describe(centre: Mapping[str, Any]) -> str:
-    parts = [
-        f"{name} {value if isinstance(value, str) else format(value, '.4g')}"
-        for name, value in centre.items()
-    ]
+    parts = [f"{name} {value if isinstance(value, str) else format(value, '.4g')}" for name, value in centre.items()]
     return ", ".join(parts[:8]) + (", ..." if len(parts) > 8 else "")
 
 

@@ -1,4 +1,4 @@
-"""A fitted reference: composes encoding, distances, bins and memberships; counts rows and tests evidence."""
+"""The fitted reference of MDL-FWF: composes encoding, distances, bins and memberships; counts and tests."""
 
 import hashlib
 from dataclasses import dataclass
@@ -14,8 +14,8 @@ from gapdrift.distance import (
     learn_distance,
     training_rates,
 )
-from gapdrift.encoding import Encoded, Schema, encode, learn_schema
-from gapdrift.errors import EvidenceError, InputError
+from gapdrift.encoding import Encoded, encode
+from gapdrift.errors import InputError
 from gapdrift.evidence import Evidence
 from gapdrift.hypothesis import MIN_EXPECTED, expected_frequencies, pearson
 from gapdrift.imputation import Imputer, fit_imputers, impute
@@ -23,6 +23,7 @@ from gapdrift.membership import fuzzy_weights
 from gapdrift.missingness import missing_rates
 from gapdrift.partition import ROWS_PER_BIN, Partition, default_bins, fit_partition
 from gapdrift.result import BinFinding, DriftResult, FeatureFinding, Finding
+from gapdrift.schema import Schema, learn_schema
 
 __all__ = ["MIN_ROWS", "FuzzyReference", "FuzzySettings", "fit_fuzzy_reference"]
 
@@ -33,6 +34,9 @@ MIN_ROWS = 20
 
 MIN_COMPLETE_PER_BIN = 5
 """Complete rows for each bin below which bins and distances are learned on imputed rows instead."""
+
+PROBES = 8
+"""Reference rows measured with cells hidden, to tell one distance model from another."""
 
 COUNTED_ROWS = 16_384
 """Rows counted at once."""
@@ -59,7 +63,7 @@ class FuzzySettings:
     ignore: tuple[str | int, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class FuzzyReference:
     """All that MDL-FWF learned from a reference.
 
@@ -95,11 +99,7 @@ class FuzzyReference:
 
     def test(self, window: Evidence, alpha: float) -> DriftResult:
         """Result of the evidence of a window against that of the reference."""
-        if window.origin != self.origin:
-            raise EvidenceError(
-                f"The evidence was counted by the reference {window.origin or '(none)'}, expected "
-                f"{self.origin}. Count the window with this detector."
-            )
+        window.check_like(self.evidence)
         finding = pearson(self.evidence.sums["weights"], window.sums["weights"])
         drift = finding.p_value < alpha if finding.determined else None
         return DriftResult(
@@ -134,9 +134,7 @@ def fit_fuzzy_reference(table: Any, settings: FuzzySettings, rng: np.random.Gene
     Bins and distances are learned on complete rows. Where these are fewer than five for each bin, or than
     20 in all, they are learned on all rows as the last imputer of the pool fills them, and a note says so.
     """
-    schema = learn_schema(
-        table, target=settings.target, categories=settings.categories, ignore=settings.ignore
-    )
+    schema = learn_schema(table, target=settings.target, categories=settings.categories, ignore=settings.ignore)
     rows = encode(table, schema)
     n_bins, notes = _choose_bins(len(rows), settings)
     imputers = fit_imputers(settings.imputers, rows.values, rng)
@@ -146,7 +144,8 @@ def fit_fuzzy_reference(table: Any, settings: FuzzySettings, rng: np.random.Gene
     notes = (*schema.notes, *notes, *more, *_after_notes(partition, n_bins, settings))
     gaps: NDArray[np.bool_] = np.any(rows.missing, axis=0)
     parts = (schema, partition, distance, settings.membership, settings.top_q, gaps)
-    origin = _fingerprint(schema, partition, distance, settings)
+    notes += _rate_notes(rows, schema) if settings.distance == "learned" else ()
+    origin = _fingerprint(schema, partition, distance, settings, rows)
     blank = FuzzyReference(*parts, Evidence(0, {}), origin, notes)
     return FuzzyReference(*parts, _count(blank, rows), origin, notes)
 
@@ -213,12 +212,18 @@ def _fit_distance(
     )
 
 
+def _rate_notes(rows: Encoded, schema: Schema) -> tuple[str, ...]:
+    compared = np.isin(np.arange(len(schema.columns)), schema.owner)
+    rates = missing_rates(rows.missing[:, compared])
+    if np.array_equal(training_rates(rates), rates):
+        return ()
+    return ("The reference has few gaps: distances were learned with cells hidden at higher rates than its own.",)
+
+
 def _after_notes(partition: Partition, n_bins: int, settings: FuzzySettings) -> tuple[str, ...]:
     notes = []
     if len(partition) < n_bins:
-        notes.append(
-            f"The reference has only {len(partition)} different place(s) for {n_bins} bins: so many are used."
-        )
+        notes.append(f"The reference has only {len(partition)} different place(s) for {n_bins} bins: so many are used.")
     if settings.top_q is not None and settings.top_q > len(partition):
         notes.append(f"top_q is {settings.top_q} with {len(partition)} bins: all bins are considered.")
     return tuple(notes)
@@ -255,10 +260,19 @@ def _memberships(reference: FuzzyReference, values: Matrix, missing: NDArray[np.
 
 
 def _fingerprint(
-    schema: Schema, partition: Partition, distance: LearnedDistance | ImputedDistance, settings: FuzzySettings
+    schema: Schema,
+    partition: Partition,
+    distance: LearnedDistance | ImputedDistance,
+    settings: FuzzySettings,
+    rows: Encoded,
 ) -> str:
-    text = repr((schema.columns, settings.membership, settings.top_q, settings.distance, distance.error))
-    return hashlib.sha256(text.encode() + partition.centres.tobytes()).hexdigest()[:16]
+    """Short text that differs where counts would: rows are measured with all cells hidden, and one column each."""
+    text = repr((schema.named, schema.columns, settings.membership, settings.top_q, distance.error))
+    hidden = np.eye(PROBES, len(schema.columns), k=-1, dtype=bool)
+    hidden[0] = True
+    known = np.where(np.isnan(rows.values), 0.0, rows.values)[:PROBES]
+    probes = distance.to_centres(np.where(hidden[:, schema.owner], np.nan, known), hidden, partition.centres)
+    return hashlib.sha256(text.encode() + partition.centres.tobytes() + probes.tobytes()).hexdigest()[:16]
 
 
 def _feature_findings(reference: FuzzyReference, window: Evidence) -> tuple[FeatureFinding, ...]:
@@ -289,7 +303,7 @@ def describe_centre(centre: NDArray[np.float64], schema: Schema) -> dict[str, fl
         if column.kind == "number":
             described[column.name] = float(entries[0])
         elif column.kind == "category":
-            described[column.name] = (*column.levels, "(other)")[int(entries.argmax())]
+            described[column.name] = column.level_at(int(entries.argmax()))
     return described
 
 

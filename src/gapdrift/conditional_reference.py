@@ -1,0 +1,302 @@
+"""The fitted reference of DriftDetector: composes schema, profile and tests; counts rows, tests evidence."""
+
+import hashlib
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gapdrift.contrast import Contrast, Shape, compare, entry_p_values, row_shape
+from gapdrift.describe import describe_bin
+from gapdrift.encoding import LEVEL, Encoded, encode
+from gapdrift.errors import InputError
+from gapdrift.evidence import Evidence
+from gapdrift.histograms import Grid, count_cells, fit_grids, make_histogram
+from gapdrift.hypothesis import SMALLEST_P
+from gapdrift.profile import Profile, fit_profile
+from gapdrift.result import BinFinding, DriftResult, FeatureFinding, Finding
+from gapdrift.schema import LevelRule, Schema, learn_schema
+from gapdrift.verdict import combine_verdict, holm, test_features, test_missingness, test_values
+
+__all__ = ["ConditionalReference", "ConditionalSettings", "fit_conditional_reference"]
+
+Vector = NDArray[np.float64]
+
+MIN_REFERENCE = 20
+"""Reference rows below which nothing is fitted."""
+
+MIN_WINDOW = 10
+"""Window rows below which nothing is said."""
+
+ROWS_PER_COLUMN = 4
+"""Reference rows for each matrix column below which the reference is split."""
+
+SHAPE_ROWS = 20_000
+"""Rows from which skewness and kurtosis are taken, at most."""
+
+COUNTED_ROWS = 4_096
+"""Rows counted at once."""
+
+LEVELS = LevelRule(12, 0.1)
+"""Twelve levels have their own column; of more, those with a tenth of the rows, the rest in groups."""
+
+
+@dataclass(frozen=True)
+class ConditionalSettings:
+    """Settings of DriftDetector, checked. Parameters are those of `gapdrift.DriftDetector`."""
+
+    distance: str
+    min_effect: float
+    target: str | int | None
+    categories: tuple[str | int, ...]
+    ignore: tuple[str | int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class ConditionalReference:
+    """All that DriftDetector learned from a reference.
+
+    Parameters
+    ----------
+    schema : Schema
+    profile : Profile
+    shape : Shape
+        Of the statistics of the reference's rows.
+    grids : tuple of Grid
+    evidence : Evidence
+        Of the reference itself.
+    origin : str
+        Fingerprint.
+    min_effect : float
+    notes : tuple of str
+    """
+
+    schema: Schema
+    profile: Profile
+    shape: Shape
+    grids: tuple[Grid, ...]
+    evidence: Evidence
+    origin: str
+    min_effect: float
+    notes: tuple[str, ...]
+
+    def count(self, table: Any) -> Evidence:
+        """Evidence of the rows of a table."""
+        return _count(self, encode(table, self.schema))
+
+    def test(self, window: Evidence, alpha: float) -> DriftResult:
+        """Result of the evidence of a window against that of the reference."""
+        window.check_like(self.evidence)
+        if window.n_rows < MIN_WINDOW:
+            return _undetermined(self, window, alpha)
+        return _test(self, window, alpha)
+
+
+def fit_conditional_reference(
+    table: Any, settings: ConditionalSettings, rng: np.random.Generator
+) -> ConditionalReference:
+    """Reference of DriftDetector: schema, profile and own evidence.
+
+    Parameters
+    ----------
+    table : pandas, polars or pyarrow table, mapping of columns, or numpy array
+    settings : ConditionalSettings
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    reference : ConditionalReference
+    """
+    schema = learn_schema(
+        table, target=settings.target, categories=settings.categories, ignore=settings.ignore, levels=LEVELS
+    )
+    rows = encode(table, schema, unsee_singles=True)
+    if len(rows) < MIN_REFERENCE:
+        raise InputError(
+            f"The reference has {len(rows)} row(s), expected at least {MIN_REFERENCE}. Collect more, or join "
+            "several windows into one reference."
+        )
+    learned, compared, notes = _split(rows, schema, rng)
+    profile = fit_profile(learned, schema, settings.distance, rng)
+    grids = fit_grids(rows, schema)
+    origin = _fingerprint(schema, profile)
+    nothing = np.zeros(0)
+    shape = Shape(nothing, nothing, nothing.astype(bool), nothing, nothing, nothing.astype(bool))
+    blank = ConditionalReference(
+        schema, profile, shape, grids, Evidence(0, {}), origin, settings.min_effect, (*schema.notes, *notes)
+    )
+    sample = compared if len(compared) <= SHAPE_ROWS else _take(compared, rng.permutation(len(compared))[:SHAPE_ROWS])
+    shape = _shape(profile, profile.statistics(sample))
+    return replace(blank, shape=shape, evidence=_count(blank, compared))
+
+
+def _split(rows: Encoded, schema: Schema, rng: np.random.Generator) -> tuple[Encoded, Encoded, tuple[str, ...]]:
+    """Rows to learn the profile from, rows to compare a window with, and notes.
+
+    Both are all rows, unless columns are many for the rows: a model then fits the rows it was learned from better
+    than any others, and would take every window for drift. One half is learned from, the other compared.
+    """
+    if len(schema.owner) * ROWS_PER_COLUMN <= len(rows):
+        return rows, rows, ()
+    order = rng.permutation(len(rows))
+    half = len(rows) // 2
+    note = (
+        f"The reference has {len(rows)} rows for {len(schema.owner)} columns and levels: one half was learned from, "
+        "the other is compared with windows."
+    )
+    return _take(rows, order[:half]), _take(rows, order[half:]), (note,)
+
+
+def _take(rows: Encoded, chosen: NDArray[np.intp]) -> Encoded:
+    places = np.sort(chosen)
+    return Encoded(rows.values[places], rows.missing[places])
+
+
+def _shape(profile: Profile, statistics: NDArray[np.float64]) -> Shape:
+    layout = profile.layout
+    indicator = np.zeros(statistics.shape[1], dtype=bool)
+    indicator[layout.location] = profile.is_level
+    indicator[layout.rates.start : layout.patterns.stop - 1] = True
+    unit, offset = np.ones(len(indicator)), np.zeros(len(indicator))
+    unit[layout.location] = np.where(profile.is_level, LEVEL, 1.0)
+    offset[layout.location] = profile.model.mean
+    return row_shape(statistics, indicator, unit, offset, _degenerate(profile, statistics))
+
+
+def _degenerate(profile: Profile, statistics: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Products that say nothing of their own.
+
+    The square of a column with two values hardly varies, so that noise of second order would rule it; products
+    within one category repeat its frequencies.
+    """
+    block = statistics[:, profile.layout.dependence]
+    first, second = profile.products
+    flat = (first == second) & (block.var(axis=0) < 0.2 * block.mean(axis=0) ** 2)
+    if profile.direct:
+        flat |= (profile.owner[first] == profile.owner[second]) & profile.is_level[first]
+    degenerate = np.zeros(statistics.shape[1], dtype=bool)
+    degenerate[profile.layout.dependence] = flat
+    return degenerate
+
+
+def _count(reference: ConditionalReference, rows: Encoded) -> Evidence:
+    size = reference.profile.layout.patterns.stop
+    sums, products = np.zeros(size), np.zeros((size, size))
+    for start in range(0, len(rows), COUNTED_ROWS):
+        part = slice(start, start + COUNTED_ROWS)
+        statistics = reference.profile.statistics(Encoded(rows.values[part], rows.missing[part]))
+        sums += statistics.sum(axis=0)
+        products += statistics.T @ statistics
+    cells = count_cells(rows, reference.schema, reference.grids)
+    totals = {"statistics": sums, "products": products, "cells": cells}
+    return Evidence(len(rows), totals, reference.origin, rows.notes)
+
+
+def _fingerprint(schema: Schema, profile: Profile) -> str:
+    text = repr((schema.columns, profile.boosted is None))
+    arrays = profile.model.mean.tobytes() + profile.model.covariance.tobytes() + profile.centres.tobytes()
+    return hashlib.sha256(text.encode() + arrays).hexdigest()[:16]
+
+
+def _undetermined(reference: ConditionalReference, window: Evidence, alpha: float) -> DriftResult:
+    reason = f"The window has {window.n_rows} row(s), expected at least {MIN_WINDOW}."
+    finding = Finding("values", 0.0, 0, 1.0, 0.0, reason=reason)
+    notes = (*reference.notes, *sorted(window.notes), reason)
+    return DriftResult(None, 1.0, alpha, reference.evidence.n_rows, window.n_rows, finding, warnings=notes)
+
+
+def _test(reference: ConditionalReference, window: Evidence, alpha: float) -> DriftResult:
+    own, profile = reference.evidence, reference.profile
+    contrast = compare(
+        (own.n_rows, window.n_rows),
+        (own.sums["statistics"], window.sums["statistics"]),
+        (own.sums["products"], window.sums["products"]),
+        reference.shape,
+    )
+    shares = [side.sums["statistics"][profile.layout.bins] / side.n_rows for side in (own, window)]
+    pooled = (shares[0] * own.n_rows + shares[1] * window.n_rows) / contrast.n_rows
+    values, null = test_values(contrast, profile, pooled)
+    tests = test_features(contrast, profile, null)
+    gaps = test_missingness(contrast, profile)
+    moved = float(0.5 * np.abs(shares[1] - shares[0]).sum())
+    values = replace(values, effect_size=max(moved, float(tests.effects.max(initial=0.0))))
+    if gaps is not None:
+        gaps = replace(gaps, effect_size=float(np.abs(contrast.difference[profile.layout.rates]).max(initial=0.0)))
+    p_value = combine_verdict(values, gaps)
+    drift, notes = _decide(reference, values, gaps, p_value, alpha)
+    return DriftResult(
+        drift,
+        p_value,
+        alpha,
+        own.n_rows,
+        window.n_rows,
+        values,
+        gaps,
+        _features(reference, window, contrast, holm(tests.p_values), tests.p_values, tests.effects),
+        _bins(reference, shares, contrast),
+        (*reference.notes, *sorted(window.notes), *notes),
+    )
+
+
+def _decide(
+    reference: ConditionalReference, values: Finding, gaps: Finding | None, p_value: float, alpha: float
+) -> tuple[bool | None, tuple[str, ...]]:
+    """Verdict, and sentences about it: a difference smaller than ``min_effect`` is no drift."""
+    if not values.determined and gaps is None:
+        return None, (values.reason,)
+    if p_value >= alpha:
+        return False, ()
+    alarms = [f for f in (values, gaps) if f is not None and f.p_value < alpha]
+    largest = max((finding.effect_size for finding in alarms), default=0.0)
+    if largest >= reference.min_effect:
+        return True, ()
+    note = f"A difference was found, but its effect size {largest:.3g} is below min_effect {reference.min_effect:g}."
+    return False, (note,)
+
+
+def _features(
+    reference: ConditionalReference,
+    window: Evidence,
+    contrast: Contrast,
+    adjusted: Vector,
+    p_values: Vector,
+    effects: Vector,
+) -> tuple[FeatureFinding, ...]:
+    layout, own = reference.profile.layout, reference.evidence
+    before = own.sums["statistics"][layout.rates] / own.n_rows
+    after = window.sums["statistics"][layout.rates] / window.n_rows
+    gap_p = np.maximum(entry_p_values(contrast.part(layout.rates)), SMALLEST_P)
+    gap_adjusted = holm(gap_p)
+    ends = np.cumsum([len(grid) for grid in reference.grids])
+    found = []
+    for index, (column, grid) in enumerate(zip(reference.schema.columns, reference.grids, strict=True)):
+        cells = slice(int(ends[index]) - len(grid), int(ends[index]))
+        tested = column.kind != "empty"
+        found.append(
+            FeatureFinding(
+                column.name,
+                float(before[index]),
+                float(after[index]),
+                float(p_values[index]) if tested else None,
+                float(adjusted[index]) if tested else None,
+                float(effects[index]) if tested else None,
+                float(gap_p[index]),
+                float(gap_adjusted[index]),
+                make_histogram(grid, own.sums["cells"][cells], window.sums["cells"][cells]),
+            )
+        )
+    return tuple(found)
+
+
+def _bins(reference: ConditionalReference, shares: list[Vector], contrast: Contrast) -> tuple[BinFinding, ...]:
+    profile = reference.profile
+    part = contrast.part(profile.layout.bins)
+    variance = np.diag(part.covariance) * contrast.scale
+    contributions = np.where(variance > 0, part.difference**2 / np.where(variance > 0, variance, 1.0), 0.0)
+    found = []
+    for index, centre in enumerate(profile.centres):
+        place, words = describe_bin(profile, reference.schema, centre)
+        sides = float(shares[0][index]), float(shares[1][index])
+        found.append(BinFinding(place, *sides, float(contributions[index]), words))
+    return tuple(found)

@@ -1,0 +1,57 @@
+"""Places in the user's own columns, units and words."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gapdrift.encoding import LEVEL
+from gapdrift.profile import Profile
+from gapdrift.schema import Schema
+
+__all__ = ["describe_bin"]
+
+NOTABLE = 0.5
+"""Standard deviations from the mean at which a number is worth a word."""
+
+MAX_WORDS = 3
+
+
+def describe_bin(profile: Profile, schema: Schema, centre: NDArray[np.float64]) -> tuple[dict[str, float | str], str]:
+    """Centre of a bin by column, and the columns that set it apart, in words.
+
+    Parameters
+    ----------
+    profile : Profile
+    schema : Schema
+    centre : (d,) array
+
+    Returns
+    -------
+    place : dict of str to float or str
+        A number in its own unit, a category by the level that is most raised.
+    words : str
+    """
+    away = profile.directions @ centre
+    scores = profile.model.mean + away
+    place: dict[str, float | str] = {}
+    words: list[tuple[float, str]] = []
+    for index, column in enumerate(schema.columns):
+        entries = np.flatnonzero(schema.owner == index)
+        if column.kind == "number":
+            value = _value_of(profile, int(entries[0]), float(scores[entries[0]]))
+            place[column.name] = value
+            side = "high" if away[entries[0]] > 0 else "low"
+            words.append((abs(float(away[entries[0]])), f"{column.name} {side} (about {value:.4g})"))
+        elif column.kind == "category":
+            strongest = int(away[entries].argmax())
+            place[column.name] = column.level_at(strongest)
+            strength = float(away[entries].max()) / LEVEL
+            words.append((2.0 * strength, f"{column.name} is {column.level_at(strongest)}"))
+    words.sort(key=lambda word: -word[0])
+    notable = [text for strength, text in words[:MAX_WORDS] if strength >= NOTABLE]
+    return place, ", ".join(notable) or "near the middle of every column"
+
+
+def _value_of(profile: Profile, column: int, score: float) -> float:
+    """Number behind a score: the map of the reference read backwards."""
+    knots = profile.scores.knots[column]
+    return score if knots is None else float(np.interp(score, knots[1], knots[0]))
