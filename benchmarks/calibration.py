@@ -203,6 +203,7 @@ def wide(rng: Rng) -> Sides:
 
 
 def rate_cases() -> list[Case]:
+    hidings = (("MCAR", gd.datasets.hide_mcar), ("MAR", gd.datasets.hide_mar))
     kinds = (
         "uniform",
         "gaussian",
