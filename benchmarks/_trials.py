@@ -12,7 +12,7 @@ from typing import Any
 
 from scipy.stats import binom
 
-__all__ = ["add_arguments", "outside", "run", "write_csv"]
+__all__ = ["SURE", "add_arguments", "outside", "read_csv", "run", "write_csv"]
 
 SURE = 1e-3
 """A rate is held against a bar only where chance alone would put it there less often than this."""
@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser, trials: int) -> None:
     parser.add_argument("--seed", type=int, default=0, help="first seed (default %(default)s)")
     parser.add_argument("--jobs", type=int, default=2, help="processes (default %(default)s)")
     parser.add_argument("--csv", type=Path, help="write the table to this file as well")
-    parser.add_argument("--only", default="", help="only cases whose name contains this")
+    parser.add_argument("--only", default="", help="only cases whose name contains this, or one of these, by commas")
 
 
 def outside(count: int, trials: int, low: float, high: float) -> bool:
@@ -56,6 +56,15 @@ def write_csv(path: Path | None, header: Sequence[str], rows: Iterable[Sequence[
         writer = csv.writer(file)
         writer.writerow(header)
         writer.writerows(rows)
+
+
+def read_csv(path: Path | None) -> dict[tuple[str, ...], tuple[str, ...]]:
+    """Rows of a table written before, by their first three cells; none where there is no file."""
+    if path is None or not path.is_file():
+        return {}
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = [tuple(row) for row in csv.reader(file)][1:]
+    return {row[:3]: row for row in rows}
 
 
 def _show(done: int, total: int, seconds: float) -> None:

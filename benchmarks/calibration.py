@@ -14,7 +14,7 @@ For each case: the share of trials in which the verdict, `values` and `missingne
   bent way, which no Gaussian model follows.
 
 A bar is missed where the count could not come (1 time in 1,000) from any rate inside it: with few trials the table
-shows more scatter than the bars forbid. Run `python -m benchmarks.calibration --trials 1000 --csv FILE`.
+shows more scatter than the bars forbid. A run that was stopped goes on with the cases its CSV lacks. Run `python -m benchmarks.calibration --trials 1000 --csv FILE`.
 """
 
 import argparse
@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 import gapdrift as gd
 from benchmarks._report import finish_rows
-from benchmarks._trials import add_arguments, outside, run, write_csv
+from benchmarks._trials import add_arguments, outside, read_csv, run, write_csv
 
 Rng = np.random.Generator
 Sides = tuple[Any, Any]
@@ -44,9 +44,10 @@ class Case:
     name: str
     draw: Callable[[Rng], Sides]
     bars: tuple[tuple[str, float, float, float], ...]
-    cost: int = 1
 
 
+COLUMNS = [f"{part} {alpha}" for part in ("verdict", "values", "missingness") for alpha in ("0.05", "0.01")]
+HEADER = ("case", "trials", "seed", *COLUMNS, "bars")
 NULL = (("verdict", 0.05, 0.03, 0.07), ("verdict", 0.01, 0.004, 0.02))
 CALM_VALUES = (("values", 0.05, 0.0, 0.07),)
 CALM_GAPS = (("missingness", 0.05, 0.0, 0.07),)
@@ -57,33 +58,28 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     add_arguments(parser, trials=40)
     arguments = parser.parse_args()
-    names = [name for name in cases() if arguments.only in name]
-    tasks = [
-        (name, arguments.seed + first, min(CHUNK, arguments.trials - first))
-        for name in names
-        for first in range(0, arguments.trials, CHUNK)
+    names = [name for name in cases() if any(part in name for part in arguments.only.split(","))]
+    known = read_csv(arguments.csv)
+    rows = []
+    for name in names:
+        done = known.get((name, str(arguments.trials), str(arguments.seed)))
+        rows.append(done or measure(name, arguments))
+        write_csv(arguments.csv, HEADER, [*rows, *(row for row in known.values() if row[0] not in names)])
+    finish_rows(HEADER, rows, sum(row[-1] != "ok" for row in rows))
+
+
+def measure(name: str, arguments: argparse.Namespace) -> tuple[str, ...]:
+    """Row of one case: shares of alarms, and whether a bar is missed."""
+    firsts = range(0, arguments.trials, CHUNK)
+    tasks = [(name, arguments.seed + first, min(CHUNK, arguments.trials - first)) for first in firsts]
+    count = np.sum(run(work, tasks, arguments.jobs), axis=0)
+    wrong = [
+        f"{part} at {alpha}"
+        for part, alpha, low, high in cases()[name].bars
+        if outside(int(count[COLUMNS.index(f"{part} {alpha}")]), arguments.trials, low, high)
     ]
-    counts: dict[str, NDArray[np.int64]] = {}
-    for (name, _, _), found in zip(tasks, run(work, tasks, arguments.jobs), strict=True):
-        counts[name] = counts.get(name, np.zeros(6, dtype=np.int64)) + found
-    report(counts, arguments)
-
-
-def report(counts: dict[str, NDArray[np.int64]], arguments: argparse.Namespace) -> None:
-    columns = [f"{part} {alpha}" for part in ("verdict", "values", "missingness") for alpha in ("0.05", "0.01")]
-    header = ("case", *columns, "bars")
-    rows, missed = [], 0
-    for name, count in counts.items():
-        wrong = [
-            f"{part} at {alpha}: {count[columns.index(f'{part} {alpha}')] / arguments.trials:.3f}"
-            for part, alpha, low, high in cases()[name].bars
-            if outside(int(count[columns.index(f"{part} {alpha}")]), arguments.trials, low, high)
-        ]
-        missed += len(wrong)
-        shares = [f"{share:.3f}" for share in count / arguments.trials]
-        rows.append((name, *shares, "MISSED " + "; ".join(wrong) if wrong else "ok"))
-    write_csv(arguments.csv, header, rows)
-    finish_rows(header, rows, missed)
+    shares = [f"{share:.4f}" for share in count / arguments.trials]
+    return (name, str(arguments.trials), str(arguments.seed), *shares, "MISSED " + "; ".join(wrong) if wrong else "ok")
 
 
 def work(task: tuple[str, int, int]) -> NDArray[np.int64]:

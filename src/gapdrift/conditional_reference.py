@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gapdrift.contrast import Contrast, Shape, compare, entry_p_values, row_shape
+from gapdrift.contrast import Contrast, Shape, central_moments, compare, entry_p_values
 from gapdrift.describe import describe_bin
 from gapdrift.encoding import LEVEL, Encoded, encode
 from gapdrift.errors import InputError
@@ -31,9 +31,6 @@ MIN_WINDOW = 10
 
 ROWS_PER_COLUMN = 4
 """Reference rows for each matrix column below which the reference is split."""
-
-SHAPE_ROWS = 20_000
-"""Rows from which skewness and kurtosis are taken, at most."""
 
 COUNTED_ROWS = 4_096
 """Rows counted at once."""
@@ -83,7 +80,8 @@ class ConditionalReference:
 
     def count(self, table: Any) -> Evidence:
         """Evidence of the rows of a table."""
-        return _count(self, encode(table, self.schema))
+        rows = encode(table, self.schema)
+        return _count(self.profile, self.schema, self.grids, self.origin, rows)[0]
 
     def test(self, window: Evidence, alpha: float) -> DriftResult:
         """Result of the evidence of a window against that of the reference."""
@@ -121,14 +119,17 @@ def fit_conditional_reference(
     profile = fit_profile(learned, schema, settings.distance, rng)
     grids = fit_grids(rows, schema)
     origin = _fingerprint(schema, profile)
-    nothing = np.zeros(0)
-    shape = Shape(nothing, nothing, nothing.astype(bool), nothing, nothing, nothing.astype(bool))
-    blank = ConditionalReference(
-        schema, profile, shape, grids, Evidence(0, {}), origin, settings.min_effect, (*schema.notes, *notes)
+    evidence, powers = _count(profile, schema, grids, origin, compared)
+    return ConditionalReference(
+        schema,
+        profile,
+        _shape(profile, powers, len(compared)),
+        grids,
+        evidence,
+        origin,
+        settings.min_effect,
+        (*schema.notes, *notes),
     )
-    sample = compared if len(compared) <= SHAPE_ROWS else _take(compared, rng.permutation(len(compared))[:SHAPE_ROWS])
-    shape = _shape(profile, profile.statistics(sample))
-    return replace(blank, shape=shape, evidence=_count(blank, compared))
 
 
 def _split(rows: Encoded, schema: Schema, rng: np.random.Generator) -> tuple[Encoded, Encoded, tuple[str, ...]]:
@@ -153,44 +154,51 @@ def _take(rows: Encoded, chosen: NDArray[np.intp]) -> Encoded:
     return Encoded(rows.values[places], rows.missing[places])
 
 
-def _shape(profile: Profile, statistics: NDArray[np.float64]) -> Shape:
+def _shape(profile: Profile, powers: NDArray[np.float64], n_rows: int) -> Shape:
     layout = profile.layout
-    indicator = np.zeros(statistics.shape[1], dtype=bool)
+    variance, skewness, kurtosis = central_moments(powers, n_rows)
+    indicator = np.zeros(len(variance), dtype=bool)
     indicator[layout.location] = profile.is_level
     indicator[layout.rates.start : layout.patterns.stop - 1] = True
     unit, offset = np.ones(len(indicator)), np.zeros(len(indicator))
     unit[layout.location] = np.where(profile.is_level, LEVEL, 1.0)
     offset[layout.location] = profile.model.mean
-    return row_shape(statistics, indicator, unit, offset, _degenerate(profile, statistics))
+    return Shape(skewness, kurtosis, indicator, unit, offset, _degenerate(profile, powers[0] / n_rows, variance))
 
 
-def _degenerate(profile: Profile, statistics: NDArray[np.float64]) -> NDArray[np.bool_]:
+def _degenerate(profile: Profile, mean: Vector, variance: Vector) -> NDArray[np.bool_]:
     """Products that say nothing of their own.
 
     The square of a column with two values hardly varies, so that noise of second order would rule it; products
     within one category repeat its frequencies.
     """
-    block = statistics[:, profile.layout.dependence]
+    block = profile.layout.dependence
     first, second = profile.products
-    flat = (first == second) & (block.var(axis=0) < 0.2 * block.mean(axis=0) ** 2)
+    flat = (first == second) & (variance[block] < 0.2 * mean[block] ** 2)
     if profile.direct:
         flat |= (profile.owner[first] == profile.owner[second]) & profile.is_level[first]
-    degenerate = np.zeros(statistics.shape[1], dtype=bool)
-    degenerate[profile.layout.dependence] = flat
+    degenerate = np.zeros(len(mean), dtype=bool)
+    degenerate[block] = flat
     return degenerate
 
 
-def _count(reference: ConditionalReference, rows: Encoded) -> Evidence:
-    size = reference.profile.layout.patterns.stop
-    sums, products = np.zeros(size), np.zeros((size, size))
+def _count(
+    profile: Profile, schema: Schema, grids: tuple[Grid, ...], origin: str, rows: Encoded
+) -> tuple[Evidence, NDArray[np.float64]]:
+    """Evidence of rows, and the sums of the first four powers of their statistics."""
+    size = profile.layout.patterns.stop
+    powers, products = np.zeros((4, size)), np.zeros((size, size))
     for start in range(0, len(rows), COUNTED_ROWS):
         part = slice(start, start + COUNTED_ROWS)
-        statistics = reference.profile.statistics(Encoded(rows.values[part], rows.missing[part]))
-        sums += statistics.sum(axis=0)
+        statistics = profile.statistics(Encoded(rows.values[part], rows.missing[part]))
+        squares = statistics * statistics
+        powers[0] += statistics.sum(axis=0)
+        powers[1] += squares.sum(axis=0)
+        powers[2] += np.einsum("ij,ij->j", squares, statistics)
+        powers[3] += np.einsum("ij,ij->j", squares, squares)
         products += statistics.T @ statistics
-    cells = count_cells(rows, reference.schema, reference.grids)
-    totals = {"statistics": sums, "products": products, "cells": cells}
-    return Evidence(len(rows), totals, reference.origin, rows.notes)
+    totals = {"statistics": powers[0], "products": products, "cells": count_cells(rows, schema, grids)}
+    return Evidence(len(rows), totals, origin, rows.notes), powers
 
 
 def _fingerprint(schema: Schema, profile: Profile) -> str:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammainc, gammaincc, ndtr, stdtr
 
-__all__ = ["Contrast", "Shape", "compare", "entry_p_values", "row_shape"]
+__all__ = ["Contrast", "Shape", "central_moments", "compare", "entry_p_values"]
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -106,14 +106,26 @@ class Contrast:
         )
 
 
-def row_shape(statistics: Matrix, indicator: Mask, unit: Vector, offset: Vector, degenerate: Mask) -> Shape:
-    """Shape of the statistics of reference rows, (rows, statistics)."""
-    centred = statistics - statistics.mean(axis=0)
-    variance = (centred**2).mean(axis=0)
-    safe = np.where(variance > SMALLEST_VARIANCE, variance, 1.0)
-    skewness = np.where(variance > SMALLEST_VARIANCE, (centred**3).mean(axis=0) / safe**1.5, 0.0)
-    kurtosis = np.where(variance > SMALLEST_VARIANCE, (centred**4).mean(axis=0) / safe**2 - 3.0, np.inf)
-    return Shape(skewness, kurtosis, indicator, unit, offset, degenerate)
+def central_moments(powers: Matrix, n_rows: int) -> tuple[Vector, Vector, Vector]:
+    """Variance, skewness and excess kurtosis of statistics from their sums of powers, (4, statistics).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = np.array([[0.0], [0.0], [1.0]])
+    >>> powers = np.stack([(rows**power).sum(axis=0) for power in (1, 2, 3, 4)])
+    >>> [float(part[0].round(3)) for part in central_moments(powers, 3)]
+    [0.222, 0.707, -1.5]
+    """
+    first, second, third, fourth = powers / n_rows
+    variance = np.clip(second - first**2, 0.0, None)
+    present = variance > SMALLEST_VARIANCE
+    safe = np.where(present, variance, 1.0)
+    cubes = third - 3.0 * first * second + 2.0 * first**3
+    fourths = fourth - 4.0 * first * third + 6.0 * first**2 * second - 3.0 * first**4
+    skewness = np.where(present, cubes / safe**1.5, 0.0)
+    kurtosis = np.where(present, fourths / safe**2 - 3.0, np.inf)
+    return variance, skewness, kurtosis
 
 
 def compare(

@@ -65,7 +65,7 @@ def default_bins(n_rows: int) -> int:
     return min(max(n_rows // ROWS_PER_BIN, 2), MAX_BINS)
 
 
-def fit_partition(values: Matrix, n_bins: int, rng: np.random.Generator) -> Partition:
+def fit_partition(values: Matrix, n_bins: int, rng: np.random.Generator, *, starts: int = 10) -> Partition:
     """Partition of complete rows by k-means.
 
     Parameters
@@ -74,6 +74,9 @@ def fit_partition(values: Matrix, n_bins: int, rng: np.random.Generator) -> Part
     n_bins : int
         Fewer come back where the rows hold fewer different points.
     rng : numpy.random.Generator
+    starts : int, default 10
+        Runs of k-means, of which the best is kept; ten as in the authors' scripts. Above 20,000 rows it is one:
+        starts differ little there and cost much.
 
     Returns
     -------
@@ -81,8 +84,7 @@ def fit_partition(values: Matrix, n_bins: int, rng: np.random.Generator) -> Part
 
     Notes
     -----
-    Paper: Alg. 2, lines 1 and 2. Ten starts, the best kept, as in the authors' scripts; one start above
-    20,000 rows, where starts differ little and cost much.
+    Paper: Alg. 2, lines 1 and 2.
 
     Examples
     --------
@@ -93,8 +95,8 @@ def fit_partition(values: Matrix, n_bins: int, rng: np.random.Generator) -> Part
     """
     # A power of two changes no digit, and keeps squares of very large or small numbers in range.
     scale = 2.0 ** np.floor(np.log2(max(float(np.abs(values).max(initial=0.0)), np.finfo(float).tiny)))
-    starts = 10 if len(values) <= 20_000 else 1
-    kmeans = KMeans(min(n_bins, len(values)), n_init=starts, random_state=draw_seed(rng))
+    n_init = starts if len(values) <= 20_000 else 1
+    kmeans = KMeans(min(n_bins, len(values)), n_init=n_init, random_state=draw_seed(rng))
     # Fewer different points than bins: k-means warns and returns the same centre several times.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

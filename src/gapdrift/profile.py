@@ -153,7 +153,7 @@ def fit_profile(rows: Encoded, schema: Schema, distance: str, rng: np.random.Gen
     completed = complete_rows(model, values, rng)
     residuals = fit_residuals(model, completed, directions.shape[1], rng)
     n_bins = int(np.clip(len(values) // 50, 2, MAX_BINS))
-    centres = fit_partition(completed @ directions, n_bins, rng).centres
+    centres = fit_partition(completed @ directions, n_bins, rng, starts=3).centres
     boosted = _boost(values, rows.missing, completed + model.mean, schema, rng) if distance == "boosted" else None
     products = np.array(np.triu_indices(directions.shape[1]))
     pairs = _choose_gap_pairs(rows.missing)
