@@ -2,7 +2,6 @@
 
 import argparse
 import csv
-import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from scipy.stats import binom
+from threadpoolctl import threadpool_limits
 
 __all__ = ["SURE", "add_arguments", "outside", "read_csv", "run", "write_csv"]
 
@@ -36,15 +36,19 @@ def outside(count: int, trials: int, low: float, high: float) -> bool:
 
 def run(work: Callable[[Any], Any], tasks: Sequence[Any], jobs: int) -> list[Any]:
     """Results of ``work`` on each task, in order, by several processes of one thread each."""
-    os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
     results: list[Any] = [None] * len(tasks)
     start = time.monotonic()
-    with ProcessPoolExecutor(jobs) as pool:
+    with ProcessPoolExecutor(jobs, initializer=_one_thread) as pool:
         futures = {pool.submit(work, task): index for index, task in enumerate(tasks)}
         for done, future in enumerate(as_completed(futures), 1):
             results[futures[future]] = future.result()
             _show(done, len(tasks), time.monotonic() - start)
     return results
+
+
+def _one_thread() -> None:
+    """Keep the numerical libraries of a worker to one thread: two workers with two each stand in each other's way."""
+    threadpool_limits(1)
 
 
 def write_csv(path: Path | None, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:

@@ -14,7 +14,8 @@ For each case: the share of trials in which the verdict, `values` and `missingne
   bent way, which no Gaussian model follows.
 
 A bar is missed where the count could not come (1 time in 1,000) from any rate inside it: with few trials the table
-shows more scatter than the bars forbid. A run that was stopped goes on with the cases its CSV lacks. Run `python -m benchmarks.calibration --trials 1000 --csv FILE`.
+shows more scatter than the bars forbid. A run that was stopped goes on with the cases its CSV
+lacks. Run `python -m benchmarks.calibration --trials 1000 --csv FILE`.
 """
 
 import argparse

@@ -70,8 +70,10 @@ class Detector(BaseEstimator):  # type: ignore[misc]
         result : DriftResult
         """
         reference = self._fitted()
+        alpha = check_share("alpha", self.alpha)
         evidence = window if isinstance(window, Evidence) else self.count(window)
-        return reference.test(evidence, check_share("alpha", self.alpha))
+        with limit_threads(check_count("n_jobs", self.n_jobs, 1, optional=True)):
+            return reference.test(evidence, alpha)
 
     @property
     def evidence_(self) -> Evidence:
