@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gapdrift.contrast import Contrast, Shape, central_moments, compare, entry_p_values
+from gapdrift.contrast import SMALLEST_VARIANCE, Contrast, Shape, central_moments, compare, entry_p_values
 from gapdrift.describe import describe_bin
 from gapdrift.encoding import LEVEL, Encoded, encode
 from gapdrift.errors import InputError
@@ -158,7 +158,8 @@ def _shape(profile: Profile, powers: NDArray[np.float64], n_rows: int) -> Shape:
     layout = profile.layout
     variance, skewness, kurtosis = central_moments(powers, n_rows)
     indicator = np.zeros(len(variance), dtype=bool)
-    indicator[layout.location] = profile.is_level
+    # A column that was constant in the reference is an indicator too: of any other value.
+    indicator[layout.location] = profile.is_level | (variance[layout.location] <= SMALLEST_VARIANCE)
     indicator[layout.rates.start : layout.patterns.stop - 1] = True
     unit, offset = np.ones(len(indicator)), np.zeros(len(indicator))
     unit[layout.location] = np.where(profile.is_level, LEVEL, 1.0)

@@ -171,7 +171,7 @@ def compare(
 def _row_shape_now(shape: Shape, mean: Vector, total: int) -> tuple[Vector, Vector]:
     """Skewness and kurtosis of one row: those of the reference, for indicators those of their frequency."""
     least = 0.2 / total
-    share = np.clip((mean + shape.offset) / shape.unit, least, 1.0 - least)
+    share = np.clip(np.abs(mean + shape.offset) / shape.unit, least, 1.0 - least)
     variance = share * (1.0 - share)
     skewness = np.where(shape.indicator, (1.0 - 2.0 * share) / np.sqrt(variance), shape.skewness)
     kurtosis = np.where(shape.indicator, 1.0 / variance - 6.0, shape.kurtosis)

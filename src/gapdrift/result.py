@@ -245,26 +245,51 @@ def format_p_value(p_value: float) -> str:
 
 
 def _verdict(result: DriftResult) -> str:
-    tail = f"({format_p_value(result.p_value)}, alpha {result.alpha:g})"
     if result.drift is None:
         return f"UNDETERMINED: {result.values.reason}"
+    tail = f"({format_p_value(result.p_value)}, alpha {result.alpha:g})"
     if result.drift:
-        return f"DRIFT: the values of the window differ from the reference {tail}."
-    return f"No drift found in the values of the window {tail}."
+        return f"DRIFT: the {_what_moved(result)} of the window differ from the reference {tail}."
+    subject = "values" if result.missingness is None else "values and gaps"
+    return f"No drift found in the {subject} of the window {tail}."
+
+
+def _what_moved(result: DriftResult) -> str:
+    """Values, gaps, or both: whichever alarms on its own, else the one with the smaller p-value."""
+    sides = [("values", result.values.p_value)]
+    if result.missingness is not None:
+        sides.append(("gaps", result.missingness.p_value))
+    alarms = [name for name, p_value in sides if p_value < result.alpha]
+    return " and ".join(alarms) or min(sides, key=lambda side: side[1])[0]
 
 
 def _details(result: DriftResult) -> list[str]:
-    values = result.values
     lines = [f"Rows: {result.n_reference} in the reference, {result.n_window} in the window."]
-    if values.determined:
-        lines.append(
-            f"Test: {values.name}, statistic {values.statistic:.1f} with {values.degrees_of_freedom} degrees "
-            f"of freedom, effect size {values.effect_size:.2f}."
-        )
+    lines += [_finding_line(finding) for finding in (result.values, result.missingness) if finding is not None]
+    named = [f.name for f in result.features if (f.adjusted_p_value or 1.0) < result.alpha]
+    named_gaps = [f.name for f in result.features if (f.adjusted_missing_p_value or 1.0) < result.alpha]
+    lines += [f"Named: {_list(named)}."] if named else []
+    lines += [f"Named for gaps: {_list(named_gaps)}."] if named_gaps else []
     gaps = [
         f"{feature.name} {feature.missing_reference:.0%} -> {feature.missing_window:.0%}"
         for feature in result.features
         if feature.missing_reference or feature.missing_window
     ]
-    lines.append(f"Gaps: {', '.join(gaps[:8]) + (' ...' if len(gaps) > 8 else '') if gaps else 'none'}.")
-    return lines
+    return [line for line in lines if line] + [f"Gaps: {_list(gaps) or 'none'}."]
+
+
+def _finding_line(finding: Finding) -> str:
+    if not finding.determined:
+        return ""
+    if not finding.parts:
+        return (
+            f"Test: {finding.name}, statistic {finding.statistic:.1f} with {finding.degrees_of_freedom} degrees of "
+            f"freedom, effect size {finding.effect_size:.2f}."
+        )
+    parts = ", ".join(f"{part.name} {format_p_value(part.p_value)}" for part in finding.parts)
+    whole = f"{format_p_value(finding.p_value)}, effect size {finding.effect_size:.2f}"
+    return f"{finding.name.capitalize()}: {whole} ({parts})."
+
+
+def _list(names: list[str], most: int = 8) -> str:
+    return ", ".join(names[:most]) + (" ..." if len(names) > most else "")

@@ -9,6 +9,8 @@ __all__ = ["render"]
 
 Record = Mapping[str, Any]
 
+SIDES = ("Reference", "Window", "")
+
 _PAGE = Template("""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -60,7 +62,7 @@ def render(record: Record, summary: str) -> str:
     """
     verdict, *details = summary.split("\n")
     shown = [line for line in details if not line.startswith("Note: ")]
-    sections = _warnings(record) + _gaps(record) + _bins(record)
+    sections = _warnings(record) + _values(record) + _gaps(record) + _bins(record)
     return _PAGE.substitute(
         title=escape(f"gapdrift: {verdict.split(':')[0]}"),
         verdict=escape(verdict),
@@ -74,24 +76,39 @@ def _warnings(record: Record) -> str:
     return f"<h2>Warnings</h2><ul>{items}</ul>" if items else ""
 
 
+def _values(record: Record) -> str:
+    """Columns with their tests, smallest p-value first; nothing where single columns were not tested."""
+    tested = [feature for feature in record["features"] if feature["p_value"] is not None]
+    if not tested:
+        return ""
+    rows = "".join(
+        f"<tr><th scope='row'>{escape(feature['name'])}</th><td class='number'>{feature['adjusted_p_value']:.2g}</td>"
+        f"<td class='number'>{feature['effect_size']:.2f}</td>"
+        f"<td>{'drifted' if feature['adjusted_p_value'] < record['alpha'] else ''}</td></tr>"
+        for feature in sorted(tested, key=lambda feature: feature["p_value"])
+    )
+    heads = ("Column", "Adjusted p-value", "Effect size", "")
+    return _table("Values", "Columns by how surely their values moved, alone or with another column", heads, rows)
+
+
 def _gaps(record: Record) -> str:
     rows = "".join(
         f"<tr><th scope='row'>{escape(feature['name'])}</th>"
         f"{_shares(feature['missing_reference'], feature['missing_window'], 1.0)}</tr>"
         for feature in record["features"]
     )
-    return _table("Missing cells", "Share of missing cells in each column", ("Column",), rows)
+    return _table("Missing cells", "Share of missing cells in each column", ("Column", *SIDES), rows)
 
 
 def _bins(record: Record) -> str:
     bins = sorted(record["bins"], key=lambda entry: -entry["contribution"])
     largest = max((max(entry["share_reference"], entry["share_window"]) for entry in bins), default=1.0) or 1.0
     rows = "".join(
-        f"<tr><th scope='row'>{escape(_describe(entry['centre']))}</th>"
+        f"<tr><th scope='row'>{escape(entry['description'] or _describe(entry['centre']))}</th>"
         f"{_shares(entry['share_reference'], entry['share_window'], largest)}</tr>"
         for entry in bins
     )
-    return _table("Where rows lie", "Bins by their centre, those that moved most first", ("Centre",), rows)
+    return _table("Where rows lie", "Bins by their centre, those that moved most first", ("Centre", *SIDES), rows)
 
 
 def _describe(centre: Mapping[str, Any]) -> str:
@@ -110,8 +127,8 @@ def _shares(reference: float, window: float, largest: float) -> str:
     )
 
 
-def _table(title: str, caption: str, first: tuple[str, ...], rows: str) -> str:
-    heads = "".join(f"<th scope='col'>{name}</th>" for name in (*first, "Reference", "Window", ""))
+def _table(title: str, caption: str, names: tuple[str, ...], rows: str) -> str:
+    heads = "".join(f"<th scope='col'>{name}</th>" for name in names)
     return (
         f"<h2>{title}</h2><div class='scroll'><table><caption>{caption}</caption>"
         f"<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
