@@ -14,19 +14,22 @@ REPORT = Path("demo-report.html")
 
 
 def main() -> None:
-    """Fit a reference, test two windows, write the report of the second."""
-    reference = gd.datasets.stations(2_000, 0)
+    """Fit a reference, test three windows, write the report of the last."""
+    reference = gd.datasets.stations(1_000, 0)
     numbers = np.column_stack([reference[name] for name in ("temperature", "humidity", "pressure", "wind")])
     sky = np.array([cell is None for cell in reference["sky"]])
     complete = int((~np.isnan(numbers).any(axis=1) & ~sky).sum())
-    print(f"Reference: 2,000 weather readings, 20 % of the cells missing, {complete} rows complete.\n")
+    print(f"Reference: 1,000 weather readings, 20 % of the cells missing, {complete} rows complete.\n")
 
-    detector = gd.MDLFWF(random_state=0).fit(reference)
+    detector = gd.DriftDetector(random_state=0).fit(reference)
     print("Window 1, nothing has changed:")
-    print(detector.test(gd.datasets.stations(2_000, 1)).summary(), end="\n\n")
+    print(detector.test(gd.datasets.stations(1_000, 1)).summary(), end="\n\n")
 
-    print("Window 2, the humidity sensor no longer follows the temperature:")
-    result = detector.test(gd.datasets.stations(2_000, 2, drift=True))
+    print("Window 2, only the gaps have changed, from a fifth of the cells to a third:")
+    print(detector.test(gd.datasets.stations(1_000, 3, missing=0.33)).summary(), end="\n\n")
+
+    print("Window 3, the humidity sensor no longer follows the temperature:")
+    result = detector.test(gd.datasets.stations(1_000, 2, drift=True))
     print(result.summary(), end="\n\n")
 
     result.to_html(REPORT)

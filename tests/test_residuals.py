@@ -34,7 +34,7 @@ def test_scatter_is_what_the_model_misses_of_the_donors(bent, rng):
     residuals = fit_residuals(model, completed, 5, rng)
     donors = residuals.pulled @ np.linalg.inv(residuals.precision)
     patterns = find_patterns(np.isnan(bent))
-    found = residuals.scatter(patterns, np.eye(5))
+    found = residuals.scatter(patterns, np.eye(5), np.eye(5))
     for missing, scatter in zip(patterns.missing, found, strict=True):
         hidden = np.where(missing, np.nan, donors + model.mean)
         np.testing.assert_allclose(scatter, donors + model.mean - expected_values(model, hidden), atol=1e-8)
@@ -57,7 +57,7 @@ def test_nothing_missing_is_nothing_lost(rng):
     residuals = fit_residuals(model, completed, 3, rng)
     patterns = find_patterns(np.zeros((4, 3), dtype=bool))
     assert not residuals.lost_products(patterns, np.eye(3)).any()
-    assert not residuals.scatter(patterns, np.eye(3)).any()
+    assert not residuals.scatter(patterns, np.eye(3), np.eye(3)).any()
 
 
 def test_many_columns_use_the_model(rng):
@@ -72,7 +72,8 @@ def test_many_columns_use_the_model(rng):
     patterns = find_patterns(np.isnan(values))
     directions = np.linalg.qr(rng.normal(size=(40, 4)))[0]
     lost = residuals.lost_products(patterns, directions)
-    scatter = residuals.scatter(patterns, directions)
+    scatter = residuals.scatter(patterns, directions, np.eye(4))
+    assert residuals.scatter(patterns, directions, rng.normal(size=(9, 4))).shape[2] == 9
     drawn = np.einsum("pni,pnj->pij", scatter, scatter) / scatter.shape[1]
     assert np.abs(drawn - lost).max() < 0.6 * np.abs(lost).max()
     assert isinstance(fit_residuals(fit_gaussian(values[:, :3]), completed[:, :3], 3, rng), EmpiricalResiduals)

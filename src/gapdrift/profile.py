@@ -121,7 +121,7 @@ class Profile:
 
     def _memberships(self, values: Matrix, missing: Mask, along: Matrix, patterns: Patterns) -> Matrix:
         if self.boosted is None:
-            scatter = self.residuals.scatter(patterns, self.directions @ self.centres.T)
+            scatter = self.residuals.scatter(patterns, self.directions, self.centres)
             return bin_probabilities(along, self.centres, scatter, patterns.index)
         distances = cdist(along, self.centres)
         gaps = patterns.index > 0

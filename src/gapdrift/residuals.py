@@ -71,11 +71,12 @@ class EmpiricalResiduals:
             lost[block.patterns] = cross + cross.transpose(0, 2, 1) - square
         return lost
 
-    def scatter(self, patterns: Patterns, directions: Matrix) -> Matrix:
-        """Residuals of the donors along directions: (patterns, donors, d)."""
-        result = np.zeros((len(patterns.missing), len(self.pulled), directions.shape[1]))
+    def scatter(self, patterns: Patterns, directions: Matrix, places: Matrix) -> Matrix:
+        """Products of the donors' residuals along directions with places (n, d): (patterns, donors, n)."""
+        result = np.zeros((len(patterns.missing), len(self.pulled), len(places)))
+        turned = directions @ places.T
         for block, columns in dense_blocks(patterns):
-            weights = gap_covariance(self.precision, columns) @ directions[columns]
+            weights = gap_covariance(self.precision, columns) @ turned[columns]
             result[block.patterns] = self.pulled[:, columns].transpose(1, 0, 2) @ weights
         return result
 
@@ -102,11 +103,11 @@ class GaussianResiduals:
         found = posterior(self.model, hollow, directions)
         return found.covariance[found.pattern]
 
-    def scatter(self, patterns: Patterns, directions: Matrix) -> Matrix:
-        """Draws of the hidden part along directions: (patterns, draws, d)."""
+    def scatter(self, patterns: Patterns, directions: Matrix, places: Matrix) -> Matrix:
+        """Products of draws of the hidden part along directions with places (n, d): (patterns, draws, n)."""
         values, vectors = np.linalg.eigh(self.lost_products(patterns, directions))
         roots = vectors * np.sqrt(np.clip(values, 0.0, None))[:, None, :]
-        result: Matrix = self.draws[None, :, : directions.shape[1]] @ roots.transpose(0, 2, 1)
+        result: Matrix = self.draws[None] @ (roots.transpose(0, 2, 1) @ places.T)
         return result
 
 
