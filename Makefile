@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint bench calibration power distance clean
 
 demo: $(VENV)/core
 	$(BIN)/python examples/demo.py
@@ -19,8 +19,18 @@ lint: $(VENV)/lint
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 
+# Benchmarks print a table and fail where a bar is missed; TRIALS=1000 for figures to report.
 bench: $(VENV)/test
 	$(BIN)/python -m benchmarks.fit
+
+calibration: $(VENV)/test
+	$(BIN)/python -m benchmarks.calibration $(if $(TRIALS),--trials $(TRIALS))
+
+power: $(VENV)/test
+	$(BIN)/python -m benchmarks.power $(if $(TRIALS),--trials $(TRIALS))
+
+distance: $(VENV)/test
+	$(BIN)/python -m benchmarks.distance $(if $(TRIALS),--trials $(TRIALS))
 
 clean:
 	rm -rf $(VENV) build dist site htmlcov .coverage* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

@@ -129,3 +129,34 @@ def test_stations_have_gaps_everywhere():
     table = stations(5_000, 0)
     for column in table.values():
         assert np.mean([cell is None or cell != cell for cell in column]) == pytest.approx(0.2, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("call", "word"),
+    [
+        (lambda: hide_mcar([["a"]], 0.1, 0), "values"),
+        (lambda: hide_mnar(np.zeros((3, 1)), 0.1, 0, strength=float("nan")), "strength"),
+        (lambda: hide_mar(np.zeros((3, 2)), 0.1, 0, driver="a"), "driver"),
+        (lambda: stations(5, 0, missing=2), "rates"),
+        (lambda: stations(-1, 0), "n_rows"),
+        (lambda: DISTRIBUTIONS["uniform"].sample(2.5, missing=0.1, rng=0), "n_rows"),
+        (lambda: DRIFTS["gaussian-mean"].sample(5, severity="high", missing=0, rng=0), "severity"),
+    ],
+)
+def test_bad_settings_are_named(call, word):
+    with pytest.raises(ParameterError, match=word):
+        call()
+
+
+def test_gaps_of_tables_with_gaps_and_of_no_rows(rng):
+    values = np.ma.array(rng.normal(size=(4_000, 2)), mask=rng.random((4_000, 2)) < 0.1)
+    for hide in (hide_mcar, hide_mar, hide_mnar):
+        gaps = np.isnan(hide(values, 0.5, rng))
+        assert gaps[:, 1].mean() == pytest.approx(0.55, abs=0.04)
+        assert hide(np.empty((0, 2)), 0.5, rng).shape == (0, 2)
+
+
+def test_strong_dependence_keeps_the_rate(rng):
+    for rate in (0.05, 0.95):
+        gaps = np.isnan(hide_mnar(rng.normal(size=(4_000, 1)), rate, rng, strength=100.0))
+        assert gaps.mean() == pytest.approx(rate, abs=0.02)

@@ -32,3 +32,8 @@ def test_mask_has_the_rates(rng):
     hidden = draw_mask(100_000, [0.1, 0.5], rng)
     np.testing.assert_allclose(hidden.mean(axis=0), [0.1, 0.5], atol=0.01)
     assert abs(np.corrcoef(hidden.T)[0, 1]) < 0.02
+
+
+def test_rates_that_are_no_numbers():
+    with pytest.raises(ParameterError, match="rates"):
+        check_rates("often", 3)

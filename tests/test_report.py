@@ -25,3 +25,13 @@ def test_undetermined_page(fitted):
     page = fitted.test(np.empty((0, 4))).to_html()
     assert "UNDETERMINED" in page
     assert "The window has no rows." in page
+
+
+def test_columns_are_listed_by_how_surely_they_moved():
+    detector = gd.DriftDetector(random_state=0).fit(gd.datasets.stations(500, 0))
+    page = detector.test(gd.datasets.stations(500, 2, drift=True)).to_html()
+    values = page[page.index("<h2>Values</h2>") : page.index("<h2>Missing cells</h2>")]
+    names = ["temperature", "humidity", "pressure", "wind", "sky"]
+    assert set(sorted(names, key=values.index)[:2]) == {"temperature", "humidity"}
+    assert values.count("<td>drifted</td>") >= 2
+    assert "about" in page[page.index("Where rows lie") :]
