@@ -32,7 +32,7 @@ MIN_WINDOW = 10
 ROWS_PER_COLUMN = 4
 """Reference rows for each matrix column below which the reference is split."""
 
-COUNTED_ROWS = 4_096
+COUNTED_ROWS = 1_024
 """Rows counted at once."""
 
 LEVELS = LevelRule(12, 0.1)
