@@ -34,7 +34,8 @@ distance: $(VENV)/test
 
 clean:
 	rm -rf $(VENV) build dist site htmlcov .coverage* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
-	rm -f demo-report.html
+	rm -rf .hypothesis demo-report.html
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

@@ -12,7 +12,7 @@ from typing import Any
 from scipy.stats import binom
 from threadpoolctl import threadpool_limits
 
-__all__ = ["SURE", "add_arguments", "outside", "read_csv", "run", "write_csv"]
+__all__ = ["SURE", "add_arguments", "outside", "read_csv", "run", "select", "write_csv"]
 
 SURE = 1e-3
 """A rate is held against a bar only where chance alone would put it there less often than this."""
@@ -25,6 +25,14 @@ def add_arguments(parser: argparse.ArgumentParser, trials: int) -> None:
     parser.add_argument("--jobs", type=int, default=2, help="processes (default %(default)s)")
     parser.add_argument("--csv", type=Path, help="write the table to this file as well")
     parser.add_argument("--only", default="", help="only cases whose name contains this, or one of these, by commas")
+
+
+def select(names: Sequence[str], only: str) -> list[str]:
+    """Names that contain one of the words, which are separated by commas; ends the program where there is none."""
+    chosen = [name for name in names if any(word in name for word in only.split(","))]
+    if not chosen:
+        sys.exit(f"--only {only!r} fits none of: {', '.join(names)}")
+    return chosen
 
 
 def outside(count: int, trials: int, low: float, high: float) -> bool:

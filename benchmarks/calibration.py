@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 import gapdrift as gd
 from benchmarks._report import finish_rows
-from benchmarks._trials import add_arguments, outside, read_csv, run, write_csv
+from benchmarks._trials import add_arguments, outside, read_csv, run, select, write_csv
 
 Rng = np.random.Generator
 Sides = tuple[Any, Any]
@@ -59,7 +59,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     add_arguments(parser, trials=40)
     arguments = parser.parse_args()
-    names = [name for name in cases() if any(part in name for part in arguments.only.split(","))]
+    names = select(tuple(cases()), arguments.only)
     known = read_csv(arguments.csv)
     rows = []
     for name in names:

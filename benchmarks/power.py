@@ -21,7 +21,7 @@ from scipy.stats import binom
 import gapdrift as gd
 from benchmarks._mmd import mmd_p_value
 from benchmarks._report import Bar, finish
-from benchmarks._trials import SURE, add_arguments, run, write_csv
+from benchmarks._trials import SURE, add_arguments, run, select, write_csv
 
 KINDS = tuple(gd.datasets.DRIFTS)
 SEVERITIES = tuple(range(11))
@@ -33,7 +33,7 @@ def main() -> None:
     add_arguments(parser, trials=8)
     parser.add_argument("--published", type=int, default=0, help="references for MDLFWF.as_published()")
     arguments = parser.parse_args()
-    kinds = [kind for kind in KINDS if arguments.only in kind]
+    kinds = select(KINDS, arguments.only)
     seeds = range(arguments.seed, arguments.seed + arguments.trials)
     tasks: list[tuple[str, str, int]] = [("ours", kind, seed) for kind in kinds for seed in seeds]
     tasks += [("published", kind, seed) for kind in kinds for seed in seeds[: arguments.published]]

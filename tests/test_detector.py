@@ -79,6 +79,7 @@ def test_min_effect_ignores_what_is_too_small(rng):
     assert result.drift is False
     assert result.p_value < 0.05
     assert "min_effect" in result.warnings[-1]
+    assert result.summary().startswith("No drift worth an alarm: the values")
     assert detector(min_effect=0.05).fit(reference).test(window).drift is True
 
 
@@ -120,7 +121,7 @@ def test_summary_names_the_columns(drifted):
     text = drifted.summary()
     assert text.startswith("DRIFT: the values")
     assert "temperature" in text
-    assert "Named: temperature, humidity." in text
+    assert "Columns whose values moved: temperature, humidity." in text
     assert "dependence p < 1e-9" in text
 
 
@@ -275,3 +276,13 @@ def test_loans_are_blamed_right(real_data):
     gaps = {feature.name for feature in result.features if feature.adjusted_missing_p_value < 1e-6}
     assert values >= {"car_value", "loan_length"}
     assert gaps == {"salary_range", "driver_tenure"}
+
+
+def test_too_few_rows_say_nothing_of_gaps(stations):
+    result = stations.test(gd.datasets.stations(9, 5))
+    assert result.drift is None
+    assert "Gaps" not in result.summary()
+    assert result.summary().count("9 row(s)") == 1
+    page = result.to_html()
+    assert "Missing cells" not in page
+    assert "Where rows lie" not in page

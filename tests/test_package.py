@@ -1,6 +1,8 @@
+import re
 import subprocess
 import sys
 from importlib import metadata, resources
+from pathlib import Path
 
 import gapdrift as gd
 
@@ -35,3 +37,10 @@ def modules_after(statement):
     code = f"{statement}; import sys; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     return set(done.stdout.split())
+
+
+def test_links_of_the_documents_lead_somewhere():
+    root = Path(__file__).parents[1]
+    for page in (*root.glob("*.md"), *root.glob("docs/*.md")):
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"

@@ -33,5 +33,12 @@ def test_columns_are_listed_by_how_surely_they_moved():
     values = page[page.index("<h2>Values</h2>") : page.index("<h2>Missing cells</h2>")]
     names = ["temperature", "humidity", "pressure", "wind", "sky"]
     assert set(sorted(names, key=values.index)[:2]) == {"temperature", "humidity"}
-    assert values.count("<td>drifted</td>") >= 2
+    assert values.count("<mark>moved</mark>") >= 2
     assert "about" in page[page.index("Where rows lie") :]
+
+
+def test_moved_gaps_are_marked():
+    detector = gd.DriftDetector(random_state=0).fit(gd.datasets.stations(500, 0))
+    page = detector.test(gd.datasets.stations(500, 2, missing=0.6)).to_html()
+    gaps = page[page.index("<h2>Missing cells</h2>") : page.index("<h2>Where rows lie</h2>")]
+    assert gaps.count("<mark>moved</mark>") == 5

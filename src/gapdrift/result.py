@@ -196,7 +196,8 @@ class DriftResult:
 
     def summary(self) -> str:
         """Few lines for people: verdict, data, test, gaps, warnings."""
-        return "\n".join([_verdict(self), *_details(self), *(f"Note: {text}" for text in self.warnings)])
+        notes = [f"Note: {text}" for text in self.warnings if self.drift is not None or text != self.values.reason]
+        return "\n".join([_verdict(self), *_details(self), *notes])
 
     def to_dict(self) -> dict[str, Any]:
         """Result as plain dicts, lists, numbers and strings."""
@@ -250,6 +251,8 @@ def _verdict(result: DriftResult) -> str:
     tail = f"({format_p_value(result.p_value)}, alpha {result.alpha:g})"
     if result.drift:
         return f"DRIFT: the {_what_moved(result)} of the window differ from the reference {tail}."
+    if result.p_value < result.alpha:
+        return f"No drift worth an alarm: the {_what_moved(result)} of the window differ, but too little {tail}."
     subject = "values" if result.missingness is None else "values and gaps"
     return f"No drift found in the {subject} of the window {tail}."
 
@@ -266,16 +269,17 @@ def _what_moved(result: DriftResult) -> str:
 def _details(result: DriftResult) -> list[str]:
     lines = [f"Rows: {result.n_reference} in the reference, {result.n_window} in the window."]
     lines += [_finding_line(finding) for finding in (result.values, result.missingness) if finding is not None]
-    named = [f.name for f in result.features if (f.adjusted_p_value or 1.0) < result.alpha]
-    named_gaps = [f.name for f in result.features if (f.adjusted_missing_p_value or 1.0) < result.alpha]
-    lines += [f"Named: {_list(named)}."] if named else []
-    lines += [f"Named for gaps: {_list(named_gaps)}."] if named_gaps else []
+    moved = [f.name for f in result.features if (f.adjusted_p_value or 1.0) < result.alpha]
+    moved_gaps = [f.name for f in result.features if (f.adjusted_missing_p_value or 1.0) < result.alpha]
+    lines += [f"Columns whose values moved: {_list(moved)}."] if moved else []
+    lines += [f"Columns whose gaps moved: {_list(moved_gaps)}."] if moved_gaps else []
     gaps = [
         f"{feature.name} {feature.missing_reference:.0%} -> {feature.missing_window:.0%}"
         for feature in result.features
         if feature.missing_reference or feature.missing_window
     ]
-    return [line for line in lines if line] + [f"Gaps: {_list(gaps) or 'none'}."]
+    lines += [f"Gaps: {_list(gaps) or 'none'}."] if result.features else []
+    return [line for line in lines if line]
 
 
 def _finding_line(finding: Finding) -> str:
