@@ -11,7 +11,7 @@ For each case: the share of trials in which the verdict, `values` and `missingne
 - one column of four goes from 20 to 35 % missing. Bar: `missingness` finds it in at least 95 %.
 - values drift under untouched gaps. Bar: `missingness` alarms in at most 7 %.
 - limit cases are known to fail and have no bar: gaps that depend on a column on which the hidden one depends in a
-  bent way, which no Gaussian model follows.
+  bent way, which no Gaussian model follows; and rates that fall.
 
 A bar is missed where the count could not come (1 time in 1,000) from any rate inside it: with few trials the table
 shows more scatter than the bars forbid. A run that was stopped goes on with the cases its CSV
@@ -217,13 +217,20 @@ def rate_cases() -> list[Case]:
         for name, hide in hidings
     ]
     limits = [Case(f"limit 20% to 50% {name} bent", moved_rate("bent", hide), ()) for name, hide in hidings]
+    limits += [
+        Case(f"limit falling {high:.0%} to {low:.0%} {kind}", moved_rate(kind, gd.datasets.hide_mcar, high, low), ())
+        for high, low in ((0.3, 0.0), (0.5, 0.2))
+        for kind in ("gaussian", "correlated")
+    ]
     return [*found, *limits, Case("rate 20% to 35% in one of four", one_rate, FOUND_GAPS)]
 
 
-def moved_rate(kind: str, hide: Callable[..., NDArray[np.float64]]) -> Callable[[Rng], Sides]:
+def moved_rate(
+    kind: str, hide: Callable[..., NDArray[np.float64]], before: float = 0.2, after: float = 0.5
+) -> Callable[[Rng], Sides]:
     def draw(rng: Rng) -> Sides:
         make = mixed(rng, bent=kind == "bent") if kind in {"correlated", "bent"} else sampler(kind, rng)
-        return table(kind, hide(make(500), 0.2, rng)), table(kind, hide(make(500), 0.5, rng))
+        return table(kind, hide(make(500), before, rng)), table(kind, hide(make(500), after, rng))
 
     return draw
 

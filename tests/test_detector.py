@@ -286,3 +286,62 @@ def test_too_few_rows_say_nothing_of_gaps(stations):
     page = result.to_html()
     assert "Missing cells" not in page
     assert "Where rows lie" not in page
+
+
+@pytest.mark.parametrize(("m", "n"), [(200, 10), (1_000, 10), (5_000, 50)])
+@pytest.mark.parametrize("before", ["constant", "rare", "unseen"])
+def test_gross_drift_of_a_level_is_found_in_small_windows(rng, m, n, before):
+    levels = {"constant": np.full(m, "a"), "rare": np.where(np.arange(m) % 50, "a", "b"), "unseen": np.full(m, "a")}
+    reference = {"x": rng.normal(size=m), "y": rng.normal(size=m), "c": levels[before]}
+    window = {"x": rng.normal(size=n), "y": rng.normal(size=n), "c": np.full(n, "b" if before == "rare" else "z")}
+    assert detector().fit(reference).test(window).drift is True
+
+
+def test_a_constant_that_moves_both_ways_is_found(rng):
+    reference = np.column_stack([np.full(200, 5.0), rng.normal(size=(200, 2))])
+    window = np.column_stack([5.0 + 10.0 * rng.normal(size=100), rng.normal(size=(100, 2))])
+    assert detector().fit(reference).test(window).drift is True
+
+
+@pytest.mark.parametrize(("n_columns", "n_rows"), [(100, 300), (8, 24), (350, 400)])
+def test_gaps_alone_are_not_drift_of_values_where_the_reference_is_split(rng, n_columns, n_rows):
+    loadings = rng.normal(size=(2, n_columns))
+
+    def draw(rate):
+        rows = rng.normal(size=(n_rows, 2)) @ loadings + rng.normal(size=(n_rows, n_columns))
+        return np.where(rng.random(rows.shape) < rate, np.nan, rows)
+
+    fitted = detector().fit(draw(0.2))
+    assert "one half" in " ".join(fitted.warnings_)
+    assert fitted.test(draw(0.5)).values.p_value > 1e-3
+    assert fitted.test(np.full((n_rows, n_columns), np.nan)).values.p_value > 1e-3
+
+
+def test_evidence_in_other_units_is_refused(rng):
+    rows = rng.normal(size=(300, 3))
+    one, two = detector().fit(rows), detector().fit(np.exp(rows) * 1000)
+    with pytest.raises(gd.EvidenceError):
+        one.test(two.count(rows))
+
+
+@pytest.mark.parametrize("scale", [1e-308, 1e-250, 1e90])
+def test_any_unit_will_do(rng, scale):
+    result = detector().fit(rng.normal(size=(100, 2)) * scale).test(rng.normal(size=(50, 2)))
+    assert 0 < result.p_value <= 1
+    assert result.to_json()
+
+
+def test_boosted_distances_need_some_rows(rng):
+    with pytest.raises(gd.InputError, match="at least 60"):
+        detector(distance="boosted").fit(rng.normal(size=(20, 8)))
+
+
+def test_charts_of_odd_names_and_of_nothing(stations, rng, tmp_path):
+    assert stations.test(gd.datasets.stations(5, 0)).plot().axes
+    with pytest.raises(gd.ParameterError, match="undetermined"):
+        stations.test(gd.datasets.stations(5, 0)).plot("sky")
+    table = {"$a_{$": rng.normal(size=100), "b" * 400: rng.choice(["$\\frac{1}$", "\ud800"], 100)}
+    result = detector().fit(table).test(table)
+    for name in (None, *table):
+        result.plot(name).savefig(tmp_path / "plot.png") if name != "b" * 400 else result.plot(name)
+    assert result.to_html(tmp_path / "page.html")

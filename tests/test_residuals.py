@@ -17,9 +17,9 @@ def bent(rng):
 def test_lost_products_are_those_of_the_completed_rows(bent, rng):
     model = fit_gaussian(bent)
     completed = complete_rows(model, bent, rng)
-    residuals = fit_residuals(model, completed, 3, rng)
-    patterns = find_patterns(np.isnan(bent))
     directions = rng.normal(size=(5, 3))
+    residuals = fit_residuals(model, completed, directions, rng)
+    patterns = find_patterns(np.isnan(bent))
     lost = residuals.lost_products(patterns, directions)
     for missing, found in zip(patterns.missing, lost, strict=True):
         hidden = np.where(missing, np.nan, completed + model.mean)
@@ -31,7 +31,7 @@ def test_lost_products_are_those_of_the_completed_rows(bent, rng):
 def test_scatter_is_what_the_model_misses_of_the_donors(bent, rng):
     model = fit_gaussian(bent)
     completed = complete_rows(model, bent, rng)
-    residuals = fit_residuals(model, completed, 5, rng)
+    residuals = fit_residuals(model, completed, np.eye(5), rng)
     donors = residuals.pulled @ np.linalg.inv(residuals.precision)
     patterns = find_patterns(np.isnan(bent))
     found = residuals.scatter(patterns, np.eye(5), np.eye(5))
@@ -54,7 +54,7 @@ def test_nothing_missing_is_nothing_lost(rng):
     model = fit_gaussian(values)
     completed = complete_rows(model, values, rng)
     np.testing.assert_allclose(completed + model.mean, values)
-    residuals = fit_residuals(model, completed, 3, rng)
+    residuals = fit_residuals(model, completed, np.eye(3), rng)
     patterns = find_patterns(np.zeros((4, 3), dtype=bool))
     assert not residuals.lost_products(patterns, np.eye(3)).any()
     assert not residuals.scatter(patterns, np.eye(3), np.eye(3)).any()
@@ -67,13 +67,13 @@ def test_many_columns_use_the_model(rng):
     values[rng.random(values.shape) < 0.2] = np.nan
     completed = complete_rows(model, values, rng)
     assert np.isfinite(completed).all()
-    residuals = fit_residuals(model, completed, 4, rng)
+    directions = np.linalg.qr(rng.normal(size=(40, 4)))[0]
+    residuals = fit_residuals(model, completed, directions, rng)
     assert isinstance(residuals, GaussianResiduals)
     patterns = find_patterns(np.isnan(values))
-    directions = np.linalg.qr(rng.normal(size=(40, 4)))[0]
     lost = residuals.lost_products(patterns, directions)
     scatter = residuals.scatter(patterns, directions, np.eye(4))
     assert residuals.scatter(patterns, directions, rng.normal(size=(9, 4))).shape[2] == 9
     drawn = np.einsum("pni,pnj->pij", scatter, scatter) / scatter.shape[1]
     assert np.abs(drawn - lost).max() < 0.6 * np.abs(lost).max()
-    assert isinstance(fit_residuals(fit_gaussian(values[:, :3]), completed[:, :3], 3, rng), EmpiricalResiduals)
+    assert isinstance(fit_residuals(fit_gaussian(values[:, :3]), completed[:, :3], np.eye(3), rng), EmpiricalResiduals)

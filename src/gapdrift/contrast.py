@@ -80,6 +80,10 @@ class Contrast:
         """Rows on both sides."""
         return self.n_reference + self.n_window
 
+    def less(self, factors: Vector) -> "Contrast":
+        """Contrast with each difference divided by a factor."""
+        return replace(self, difference=self.difference / factors)
+
     def part(self, block: slice) -> "Contrast":
         """Contrast of a run of statistics."""
         return replace(

@@ -54,4 +54,8 @@ def describe_bin(profile: Profile, schema: Schema, centre: NDArray[np.float64]) 
 def _value_of(profile: Profile, column: int, score: float) -> float:
     """Number behind a score: the map of the reference read backwards."""
     knots = profile.scores.knots[column]
-    return score if knots is None else float(np.interp(score, knots[1], knots[0]))
+    if knots is None:
+        return score
+    values, scores = knots
+    constant = scores[0] >= scores[-1]
+    return float(values[1]) if constant else float(np.interp(score, scores, values))

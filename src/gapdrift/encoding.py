@@ -158,7 +158,11 @@ def _positions(levels: tuple[str, ...]) -> dict[str, int]:
 def _place(label: str, position: dict[str, int], column: Column) -> int:
     """Matrix column of a level; one without its own goes to a group by its name."""
     place = position.get(label)
-    return len(column.levels) + zlib.crc32(label.encode()) % column.groups if place is None else place
+    return (
+        len(column.levels) + zlib.crc32(label.encode(errors="surrogatepass")) % column.groups
+        if place is None
+        else place
+    )
 
 
 def _encode_empty(data: RawColumn, _column: Column, notes: set[str], _unsee: bool) -> Matrix:

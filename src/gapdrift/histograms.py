@@ -76,5 +76,7 @@ def _count(values: NDArray[np.float64], grid: Grid) -> NDArray[np.float64]:
         return np.append(counts[:own], counts[own:].sum())
     present = values[~np.isnan(values)]
     low, high = grid.edges[0], grid.edges[-1]
-    place = np.clip((present - low) / (high - low) * N_INTERVALS, 0, N_INTERVALS - 1).astype(np.intp)
+    place = np.clip((np.clip(present, low, high) - low) / (high - low) * N_INTERVALS, 0, N_INTERVALS - 1).astype(
+        np.intp
+    )
     return np.bincount(place, minlength=N_INTERVALS).astype(float)

@@ -4,7 +4,7 @@ What a row contributes depends on that row and on the profile only: its expected
 products (dependence), the probabilities of the bins (joint distribution), and its gaps (rates and patterns).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -131,12 +131,16 @@ class Profile:
         return fuzzy_weights(distances, error, membership="gaussian")
 
 
-def fit_profile(rows: Encoded, schema: Schema, distance: str, rng: np.random.Generator) -> Profile:
+def fit_profile(rows: Encoded, compared: Encoded, schema: Schema, distance: str, rng: np.random.Generator) -> Profile:
     """Profile of a reference.
 
     Parameters
     ----------
     rows : Encoded
+        Rows that the profile is learned from.
+    compared : Encoded
+        Rows that windows are compared with: the same ones, or the other half of a split reference. What gaps hide
+        is taken from them, so that a window with more gaps is no further from them than one without.
     schema : Schema
     distance : {"closed-form", "boosted"}
     rng : numpy.random.Generator
@@ -151,7 +155,12 @@ def fit_profile(rows: Encoded, schema: Schema, distance: str, rng: np.random.Gen
     model = fit_gaussian(values, rng=rng)
     directions, direct = _choose_directions(model)
     completed = complete_rows(model, values, rng)
-    residuals = fit_residuals(model, completed, directions.shape[1], rng)
+    hidden = completed
+    if compared is not rows:
+        others = scores.transform(compared.values)
+        model = replace(model, mean=model.mean + complete_rows(model, others, rng).mean(axis=0))
+        hidden = complete_rows(model, others, rng)
+    residuals = fit_residuals(model, hidden, directions, rng)
     n_bins = int(np.clip(len(values) // 50, 2, MAX_BINS))
     centres = fit_partition(completed @ directions, n_bins, rng, starts=3).centres
     boosted = _boost(values, rows.missing, completed + model.mean, schema, rng) if distance == "boosted" else None

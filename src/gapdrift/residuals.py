@@ -92,16 +92,21 @@ class GaussianResiduals:
     model : GaussianModel
     draws : (draws, directions) array
         Standard normal numbers, the same for every row.
+    stretch : (d,) array
+        Deviation of the reference along each direction over that of the model: a model of many columns fits the
+        rows it was learned from too well.
     """
 
     model: GaussianModel
     draws: Matrix
+    stretch: NDArray[np.float64]
 
     def lost_products(self, patterns: Patterns, directions: Matrix) -> Matrix:
         """Part of E[y y'], y = directions' x, that the expected values lack: (patterns, d, d)."""
         hollow = np.where(patterns.missing, np.nan, 0.0)
         found = posterior(self.model, hollow, directions)
-        return found.covariance[found.pattern]
+        result: Matrix = found.covariance[found.pattern] * np.outer(self.stretch, self.stretch)
+        return result
 
     def scatter(self, patterns: Patterns, directions: Matrix, places: Matrix) -> Matrix:
         """Products of draws of the hidden part along directions with places (n, d): (patterns, draws, n)."""
@@ -149,7 +154,7 @@ def complete_rows(model: GaussianModel, values: Matrix, rng: np.random.Generator
     return completed
 
 
-def fit_residuals(model: GaussianModel, completed: Matrix, n_directions: int, rng: np.random.Generator) -> Residuals:
+def fit_residuals(model: GaussianModel, completed: Matrix, directions: Matrix, rng: np.random.Generator) -> Residuals:
     """Residuals of a reference.
 
     Parameters
@@ -157,7 +162,7 @@ def fit_residuals(model: GaussianModel, completed: Matrix, n_directions: int, rn
     model : GaussianModel
     completed : (rows, columns) array
         From `complete_rows`.
-    n_directions : int
+    directions : (columns, d) array
     rng : numpy.random.Generator
 
     Returns
@@ -166,10 +171,17 @@ def fit_residuals(model: GaussianModel, completed: Matrix, n_directions: int, rn
         Empirical with a dense model. Donors are spread evenly over the rows by their largest component.
     """
     if not isinstance(model, DenseGaussian):
-        half = rng.standard_normal((N_DONORS // 2, n_directions))
-        return GaussianResiduals(model, np.vstack([half, -half]))
+        half = rng.standard_normal((N_DONORS // 2, directions.shape[1]))
+        return GaussianResiduals(model, np.vstack([half, -half]), _stretch(model, completed, directions))
     precision: Matrix = np.linalg.inv(model.covariance).astype(np.float64, copy=False)
     moments = completed.T @ completed / len(completed)
     order = np.argsort(completed[:, np.argmax(np.diag(moments))], kind="stable")
     places = ((np.arange(min(N_DONORS, len(order))) + 0.5) * len(order) / min(N_DONORS, len(order))).astype(int)
     return EmpiricalResiduals(precision, moments, completed[order[places]] @ precision)
+
+
+def _stretch(model: GaussianModel, completed: Matrix, directions: Matrix) -> NDArray[np.float64]:
+    expected = np.einsum("id,ij,jd->d", directions, model.covariance, directions, optimize=True)
+    found = ((completed @ directions) ** 2).mean(axis=0)
+    stretch: NDArray[np.float64] = np.sqrt(found / np.maximum(expected, 1e-12))
+    return stretch

@@ -259,7 +259,7 @@ def _verdict(result: DriftResult) -> str:
 
 def _what_moved(result: DriftResult) -> str:
     """Values, gaps, or both: whichever alarms on its own, else the one with the smaller p-value."""
-    sides = [("values", result.values.p_value)]
+    sides = [("values", result.values.p_value)] if result.values.determined else []
     if result.missingness is not None:
         sides.append(("gaps", result.missingness.p_value))
     alarms = [name for name, p_value in sides if p_value < result.alpha]
@@ -296,4 +296,5 @@ def _finding_line(finding: Finding) -> str:
 
 
 def _list(names: list[str], most: int = 8) -> str:
-    return ", ".join(names[:most]) + (" ..." if len(names) > most else "")
+    """Names in one line, cut where they are many."""
+    return " ".join((", ".join(names[:most]) + (" ..." if len(names) > most else "")).split())

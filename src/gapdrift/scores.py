@@ -61,7 +61,7 @@ def fit_scores(values: Matrix, is_number: NDArray[np.bool_]) -> Scores:
     Notes
     -----
     A value at mid-rank r of n observed ones (ties share theirs) has the score Phi^-1((r - 1/2) / n), then
-    standardised to mean 0 and variance 1. A constant column has the score 0, and any other value -1 or 1.
+    standardised to mean 0 and variance 1. A constant column has the score 0, and any other value 1.
     """
     pairs = zip(values.T, is_number, strict=True)
     return Scores(tuple(_knots(column[~np.isnan(column)]) if number else None for column, number in pairs))
@@ -72,7 +72,7 @@ def _knots(present: Vector) -> tuple[Vector, Vector]:
     if len(points) < 2:
         constant = points[0] if len(points) else 0.0
         around = np.array([np.nextafter(constant, -np.inf), constant, np.nextafter(constant, np.inf)])
-        return around, np.array([-1.0, 0.0, 1.0])
+        return around, np.array([1.0, 0.0, 1.0])
     share = (np.cumsum(counts) - counts / 2.0) / counts.sum()
     scores = ndtri(share)
     mean = np.average(scores, weights=counts)

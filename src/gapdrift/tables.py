@@ -19,6 +19,9 @@ __all__ = ["RawColumn", "Table", "quote"]
 MAX_MAGNITUDE = 1e100
 """Largest number taken: the squares of larger ones, summed, overflow."""
 
+MIN_MAGNITUDE = 1e-290
+"""Smaller numbers are taken as 0."""
+
 Mask = NDArray[np.bool_]
 
 
@@ -291,6 +294,8 @@ def _numeric(name: str, data: NDArray[Any], missing: Mask, *, label: bool = Fals
     missing = missing | np.isnan(values)
     values[missing] = np.nan
     _check_range(name, values)
+    # So near zero that differences of such numbers have no inverse.
+    values[np.abs(values) < MIN_MAGNITUDE] = 0.0
     present = values[~missing]
     whole = bool(len(present)) and not label and bool(np.all(present == np.rint(present)))
     return RawColumn(name, "integer" if whole else "number", values, missing, label)

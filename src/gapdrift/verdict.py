@@ -1,6 +1,6 @@
 """Findings of a contrast: values, missingness, features, and the verdict they add up to."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -102,12 +102,12 @@ def test_missingness(contrast: Contrast, profile: Profile) -> Finding | None:
     return _combine_findings("missingness", [(one, 1.0), (two, 0.5)])
 
 
-def test_features(contrast: Contrast, profile: Profile, null: Null) -> FeatureTests:
+def test_features(contrast: Contrast, profile: Profile, null: Null, differences: Vector) -> FeatureTests:
     """p-value and effect size of each input column: its own location and every product it takes part in."""
     n_columns = profile.layout.rates.stop - profile.layout.rates.start
     p_values = entry_p_values(contrast.part(slice(0, profile.layout.dependence.stop)))
     usable = contrast.usable
-    effects = np.abs(contrast.difference) * _units(profile)
+    effects = differences * _units(profile)
     found = FeatureTests(np.ones(n_columns), np.zeros(n_columns))
     for column in range(n_columns):
         smallest = []
@@ -126,6 +126,8 @@ def combine_verdict(values: Finding, missingness: Finding | None) -> float:
     """p-value of the verdict: values and gaps, which are nearly independent, share the false alarms."""
     if missingness is None or not missingness.determined:
         return values.p_value
+    if not values.determined:
+        return missingness.p_value
     share = VALUES_SHARE
     both = min(adjust(values.p_value, 1.0 / share), adjust(missingness.p_value, 1.0 / (1.0 - share)))
     return max(both, SMALLEST_P)
@@ -149,7 +151,10 @@ def holm(p_values: Vector) -> Vector:
 
 def _test_location(contrast: Contrast, null: Null, profile: Profile, rank: int) -> Component | None:
     if profile.direct:
-        return wald("location", contrast, null, rank)
+        # What is too rare for a quadratic form is tested entry by entry.
+        rough = replace(contrast, usable=contrast.usable & ~contrast.smooth)
+        whole = wald("location", contrast, null, rank)
+        return _together("location", [(whole, 0.8), (largest("location", rough, null.draws), 0.2)])
     # Beyond a few columns: their principal directions together, and the columns one by one.
     smooth = profile.directions * contrast.smooth[:, None]
     turned = contrast.mapped(smooth.T)

@@ -36,7 +36,7 @@ def draw_features(record: Record) -> "Figure":
     positions = range(len(features))
     _draw_values(values, features, record["alpha"])
     _draw_gaps(gaps, features, record["alpha"])
-    values.set_yticks(positions, [feature["name"] for feature in features])
+    values.set_yticks(positions, [_label(feature["name"]) for feature in features])
     figure.suptitle({True: "Drift", False: "No drift found", None: "Undetermined"}[record["drift"]])
     return figure
 
@@ -56,7 +56,8 @@ def draw_feature(record: Record, name: str) -> "Figure":
     """
     features = {feature["name"]: feature for feature in record["features"]}
     if name not in features:
-        raise ParameterError(f"feature is {name!r}, expected one of {', '.join(map(repr, features))}.")
+        known = ", ".join(map(repr, features)) or "none: the result is undetermined"
+        raise ParameterError(f"feature is {name!r}, expected one of {known}.")
     feature = features[name]
     if feature["histogram"] is None:
         raise ParameterError(f"No distribution of {name!r} was kept: it has no values, or MDLFWF counted it.")
@@ -64,7 +65,7 @@ def draw_feature(record: Record, name: str) -> "Figure":
     axes = figure.subplots()
     _draw_histogram(axes, feature["histogram"])
     gaps = f"missing {feature['missing_reference']:.0%} -> {feature['missing_window']:.0%}"
-    axes.set(title=f"{name} ({gaps})", ylabel="share of observed cells", xlabel=name)
+    axes.set(title=f"{_label(name)} ({gaps})", ylabel="share of observed cells", xlabel=_label(name))
     axes.legend()
     return figure
 
@@ -98,7 +99,14 @@ def _draw_gaps(axes: "Axes", features: list[Any], alpha: float) -> None:
         axes.plot(shares[0], position, "o", color=REFERENCE, label=None if position else "reference")
         axes.plot(shares[1], position, "D", color=WINDOW, label=None if position else "window")
     axes.set(title="missing cells", xlabel="share", xlim=(-0.03, 1.03))
-    axes.legend()
+    if features:
+        axes.legend()
+
+
+def _label(name: str, most: int = 40) -> str:
+    """Name as plain text for a chart: not as a formula, and cut where it is long."""
+    short = name if len(name) <= most else f"{name[: most - 3]}..."
+    return short.replace("$", r"\$")
 
 
 def _named(p_value: float | None, alpha: float) -> bool:
@@ -111,7 +119,8 @@ def _draw_histogram(axes: "Axes", histogram: Record) -> None:
         for shift, (side, colour) in zip((-0.2, 0.2), sides, strict=True):
             places = [index + shift for index in range(len(histogram["labels"]))]
             axes.bar(places, histogram[side], width=0.4, color=colour, label=side)
-        axes.set_xticks(range(len(histogram["labels"])), histogram["labels"], rotation=30, ha="right")
+        labels = [_label(label) for label in histogram["labels"]]
+        axes.set_xticks(range(len(labels)), labels, rotation=30, ha="right")
         return
     for side, colour in sides:
         axes.stairs(histogram[side], histogram["edges"], color=colour, fill=True, alpha=0.35)
