@@ -155,6 +155,7 @@ def fit_profile(rows: Encoded, compared: Encoded, schema: Schema, distance: str,
     model = fit_gaussian(values, rng=rng)
     directions, direct = _choose_directions(model)
     completed = complete_rows(model, values, rng)
+    filled = completed + model.mean
     hidden = completed
     if compared is not rows:
         others = scores.transform(compared.values)
@@ -163,7 +164,7 @@ def fit_profile(rows: Encoded, compared: Encoded, schema: Schema, distance: str,
     residuals = fit_residuals(model, hidden, directions, rng)
     n_bins = int(np.clip(len(values) // 50, 2, MAX_BINS))
     centres = fit_partition(completed @ directions, n_bins, rng, starts=3).centres
-    boosted = _boost(values, rows.missing, completed + model.mean, schema, rng) if distance == "boosted" else None
+    boosted = _boost(values, rows.missing, filled, schema, rng) if distance == "boosted" else None
     products = np.array(np.triu_indices(directions.shape[1]))
     pairs = _choose_gap_pairs(rows.missing)
     layout = Layout.of(len(is_level), products.shape[1], len(centres), rows.missing.shape[1], pairs.shape[1] + 1)
