@@ -2,6 +2,7 @@
 
 import argparse
 import csv
+import json
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -9,6 +10,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from scipy.stats import binom
 from threadpoolctl import threadpool_limits
 
@@ -42,16 +44,38 @@ def outside(count: int, trials: int, low: float, high: float) -> bool:
     return bool(too_few or too_many)
 
 
-def run(work: Callable[[Any], Any], tasks: Sequence[Any], jobs: int) -> list[Any]:
-    """Results of ``work`` on each task, in order, by several processes of one thread each."""
-    results: list[Any] = [None] * len(tasks)
+def run(work: Callable[[Any], Any], tasks: Sequence[Any], jobs: int, journal: Path | None = None) -> list[Any]:
+    """Results of ``work`` on each task, in order, by several processes of one thread each.
+
+    With a journal each result is written down as it comes, and a run that was stopped goes on with the tasks the
+    journal lacks; results are then lists of numbers. A line that was cut short counts as not written.
+    """
+    known = _read_journal(journal)
+    results = [known.get(json.dumps(task)) for task in tasks]
+    open_tasks = [index for index, result in enumerate(results) if result is None]
     start = time.monotonic()
     with ProcessPoolExecutor(jobs, initializer=_one_thread) as pool:
-        futures = {pool.submit(work, task): index for index, task in enumerate(tasks)}
+        futures = {pool.submit(work, tasks[index]): index for index in open_tasks}
         for done, future in enumerate(as_completed(futures), 1):
-            results[futures[future]] = future.result()
-            _show(done, len(tasks), time.monotonic() - start)
+            index = futures[future]
+            results[index] = future.result()
+            _note(journal, tasks[index], results[index])
+            _show(done, len(open_tasks), time.monotonic() - start)
     return results
+
+
+def _read_journal(path: Path | None) -> dict[str, Any]:
+    if path is None or not path.is_file():
+        return {}
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    return dict(json.loads(line) for line in lines if line.endswith("]\n"))
+
+
+def _note(path: Path | None, task: Any, result: Any) -> None:
+    if path is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps([json.dumps(task), np.asarray(result).tolist()]) + "\n")
 
 
 def _one_thread() -> None:

@@ -8,6 +8,7 @@ itself without gaps at most 0.03; the two features named first are the drifted o
 at severity 8; without drift any feature is named in at most 5 % of the trials. With `--published N` also: at least 0.25
 above `MDLFWF.as_published()`, which takes half a minute for each of its N references of each kind.
 
+With `--csv FILE` a run that was stopped goes on where it stopped.
 Run `python -m benchmarks.power --trials 1000 --published 4 --csv FILE`.
 """
 
@@ -37,12 +38,15 @@ def main() -> None:
     seeds = range(arguments.seed, arguments.seed + arguments.trials)
     tasks: list[tuple[str, str, int]] = [("ours", kind, seed) for kind in kinds for seed in seeds]
     tasks += [("published", kind, seed) for kind in kinds for seed in seeds[: arguments.published]]
-    found = run(work, tasks, arguments.jobs)
+    journal = arguments.csv.with_suffix(".part") if arguments.csv else None
+    found = run(work, tasks, arguments.jobs, journal)
     ours = {kind: mean_of(tasks, found, "ours", kind) for kind in kinds}
     theirs = {kind: mean_of(tasks, found, "published", kind) for kind in kinds if arguments.published}
     rows = table(ours, theirs)
     header = ("drift", "severity", *METHODS[:4], "MDLFWF published")
     write_csv(arguments.csv, header, rows)
+    if journal:
+        journal.unlink(missing_ok=True)
     print("  ".join(header))
     for row in rows:
         print(f"{row[0]:20} {row[1]:>4}", *(f"{cell:>12}" for cell in row[2:]))
