@@ -40,6 +40,26 @@ def test_scatter_is_what_the_model_misses_of_the_donors(bent, rng):
         np.testing.assert_allclose(scatter, donors + model.mean - expected_values(model, hidden), atol=1e-8)
 
 
+def test_no_donor_is_a_row_or_shares_cells_with_one(bent, rng):
+    model = fit_gaussian(bent)
+    completed = complete_rows(model, bent, rng)
+    residuals = fit_residuals(model, completed, np.eye(5), rng)
+    donors = residuals.pulled @ np.linalg.inv(residuals.precision)
+    shared = np.isclose(donors[:, None], completed[None], atol=1e-9)
+    assert not shared.any()
+    np.testing.assert_allclose(np.cov(donors.T), np.cov(completed.T), atol=0.6)
+
+
+def test_levels_of_one_category_are_blended_together(rng):
+    levels = np.eye(3)[rng.integers(3, size=300)]
+    values = np.column_stack([levels, rng.normal(size=(300, 2))])
+    model = fit_gaussian(values)
+    completed = complete_rows(model, values, rng)
+    residuals = fit_residuals(model, completed, np.eye(5), rng, np.array([0, 0, 0, 1, 2]))
+    donors = residuals.pulled @ np.linalg.inv(residuals.precision) + model.mean
+    np.testing.assert_allclose(donors[:, :3].sum(axis=1), 1.0, atol=1e-6)
+
+
 def test_completion_keeps_observed_cells_and_spread(bent, rng):
     model = fit_gaussian(bent)
     completed = complete_rows(model, bent, rng) + model.mean

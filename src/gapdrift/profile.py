@@ -161,7 +161,7 @@ def fit_profile(rows: Encoded, compared: Encoded, schema: Schema, distance: str,
         others = scores.transform(compared.values)
         model = replace(model, mean=model.mean + complete_rows(model, others, rng).mean(axis=0))
         hidden = complete_rows(model, others, rng)
-    residuals = fit_residuals(model, hidden, directions, rng)
+    residuals = fit_residuals(model, hidden, directions, rng, schema.owner)
     n_bins = int(np.clip(len(values) // 50, 2, MAX_BINS))
     centres = fit_partition(completed @ directions, n_bins, rng, starts=3).centres
     boosted = _boost(values, rows.missing, filled, schema, rng) if distance == "boosted" else None

@@ -28,7 +28,7 @@ __all__ = ["EmpiricalResiduals", "GaussianResiduals", "Residuals", "complete_row
 Matrix = NDArray[np.float64]
 
 N_DONORS = 128
-"""Reference rows whose residuals stand for the hidden part of a row."""
+"""Rows whose residuals stand for the hidden part of a row."""
 
 N_PASSES = 4
 """Passes in which gaps are filled by residuals of rows filled before: 99.8 % of them are then observed ones."""
@@ -45,7 +45,7 @@ class EmpiricalResiduals:
     moments : (columns, columns) array
         Mean G of x x' over the completed, centred reference.
     pulled : (donors, columns) array
-        x' P of the donors, completed and centred reference rows.
+        x' P of the donors: centred rows like those of the reference, none of them one.
 
     Notes
     -----
@@ -154,7 +154,13 @@ def complete_rows(model: GaussianModel, values: Matrix, rng: np.random.Generator
     return completed
 
 
-def fit_residuals(model: GaussianModel, completed: Matrix, directions: Matrix, rng: np.random.Generator) -> Residuals:
+def fit_residuals(
+    model: GaussianModel,
+    completed: Matrix,
+    directions: Matrix,
+    rng: np.random.Generator,
+    owner: NDArray[np.intp] | None = None,
+) -> Residuals:
     """Residuals of a reference.
 
     Parameters
@@ -164,6 +170,8 @@ def fit_residuals(model: GaussianModel, completed: Matrix, directions: Matrix, r
         From `complete_rows`.
     directions : (columns, d) array
     rng : numpy.random.Generator
+    owner : (columns,) array of int, optional
+        Input column behind each column; levels of one category have one. None is each its own.
 
     Returns
     -------
@@ -177,7 +185,35 @@ def fit_residuals(model: GaussianModel, completed: Matrix, directions: Matrix, r
     moments = completed.T @ completed / len(completed)
     order = np.argsort(completed[:, np.argmax(np.diag(moments))], kind="stable")
     places = ((np.arange(min(N_DONORS, len(order))) + 0.5) * len(order) / min(N_DONORS, len(order))).astype(int)
-    return EmpiricalResiduals(precision, moments, completed[order[places]] @ precision)
+    owners = np.arange(completed.shape[1]) if owner is None else owner
+    donors = _blend(completed[order[places]], completed, precision, owners, rng)
+    return EmpiricalResiduals(precision, moments, donors @ precision)
+
+
+def _blend(
+    donors: Matrix, completed: Matrix, precision: Matrix, owner: NDArray[np.intp], rng: np.random.Generator
+) -> Matrix:
+    """Donors every cell of which was drawn anew, so that a fitted detector holds no row of the reference.
+
+    A random half of the input columns gets its expected values given the other half, and the residual of a random row
+    there; then the other half likewise. The joint distribution stays that of the rows as far as the model goes, and
+    the residuals, which alone matter, are observed ones. (A table of a single column has
+    nothing to blend: its donors are cells of other rows.)
+    """
+    n_inputs = int(owner.max()) + 1
+    ranks = rng.random((len(donors), n_inputs)).argsort(axis=1)
+    half = ranks[:, owner] < n_inputs // 2
+    for hidden in (half, ~half):
+        patterns = find_patterns(hidden)
+        others = completed[rng.integers(len(completed), size=len(donors))]
+        pulled = (others - donors) @ precision
+        blended = donors.copy()
+        for block, columns in dense_blocks(patterns):
+            gaps = columns[block.local]
+            pull = np.take_along_axis(pulled[block.rows], gaps, axis=1)
+            blended[block.rows[:, None], gaps] += apply(gap_covariance(precision, columns), block.local, pull)
+        donors = blended
+    return donors
 
 
 def _stretch(model: GaussianModel, completed: Matrix, directions: Matrix) -> NDArray[np.float64]:
