@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 __all__ = ["Bar", "finish", "finish_rows", "say"]
 
-_COMPARE = {">=": operator.ge, "<=": operator.le}
+_COMPARE = {">=": operator.ge, "<=": operator.le, "<": operator.lt}
 
 
 @dataclass(frozen=True)

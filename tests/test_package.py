@@ -4,6 +4,8 @@ import sys
 from importlib import metadata, resources
 from pathlib import Path
 
+import pytest
+
 import gapdrift as gd
 
 
@@ -29,8 +31,16 @@ def test_version_and_type_marker():
 def test_import_brings_no_extra():
     """Beyond what scikit-learn itself imports where it is installed."""
     baseline = modules_after("import narwhals, sklearn.ensemble")
-    brought = modules_after("import gapdrift") - baseline
+    everything = "import gapdrift; [getattr(gapdrift, name) for name in gapdrift.__all__]"
+    brought = modules_after(everything) - baseline
     assert not brought & {"pandas", "polars", "pyarrow", "matplotlib", "torch", "click", "rich"}
+
+
+def test_names_are_loaded_when_asked_for():
+    assert not modules_after("import gapdrift") & {"numpy", "sklearn", "narwhals"}
+    assert set(dir(gd)) >= set(gd.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = gd.nothing
 
 
 def modules_after(statement):

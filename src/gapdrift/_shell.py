@@ -9,12 +9,18 @@ from gapdrift._validation import check_count, check_share
 from gapdrift.errors import NotFittedError
 from gapdrift.evidence import Evidence
 from gapdrift.result import DriftResult
+from gapdrift.schema import Schema
 
 __all__ = ["Detector"]
 
 
 class Reference(Protocol):
     """What a fitted reference offers to its detector."""
+
+    @property
+    def schema(self) -> Schema:
+        """Columns that take part, and how."""
+        ...
 
     @property
     def evidence(self) -> Evidence:

@@ -1,0 +1,68 @@
+"""The command line: arguments, progress, exit codes. Needs the extra ``cli``.
+
+Exit codes: 0 done, 1 error, 3 drift where ``--fail-on-drift`` was asked for.
+"""
+
+import os
+import sys
+from typing import Any
+
+from gapdrift.errors import GapdriftError
+
+__all__ = ["main"]
+
+ERROR = 1
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line and leave with its exit code."""
+    try:
+        from gapdrift.cli._app import app  # noqa: PLC0415
+    except ImportError as error:
+        if error.name not in {"click", "rich"}:
+            raise
+        sys.exit(_say(f"The command line needs {error.name}: pip install 'gapdrift[cli]'."))
+    sys.exit(_run(app, arguments))
+
+
+def _run(app: Any, arguments: list[str] | None) -> int:
+    """Exit code of the command; an error is one sentence, not a traceback."""
+    import click  # noqa: PLC0415
+
+    try:
+        return int(app.main(arguments, prog_name="gapdrift", standalone_mode=False) or 0)
+    except BrokenPipeError:
+        # The reader of the output has gone, as `| head` does: nothing is left to say, not even at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return ERROR
+    except (click.ClickException, click.Abort, KeyboardInterrupt) as error:
+        return _say(_stopped(error))
+    except Exception as error:
+        if os.environ.get("GAPDRIFT_DEBUG"):
+            raise
+        return _say(_failed(error))
+
+
+def _stopped(error: BaseException) -> str:
+    import click  # noqa: PLC0415
+
+    if not isinstance(error, click.ClickException):
+        return "Stopped."
+    hint = f"\nTry '{error.ctx.command_path} --help'." if isinstance(error, click.UsageError) and error.ctx else ""
+    return error.format_message() + hint
+
+
+def _failed(error: Exception) -> str:
+    if isinstance(error, GapdriftError):
+        return str(error)
+    if isinstance(error, MemoryError):
+        return "Out of memory. Use fewer columns (--ignore) or fewer reference rows (--reference-rows)."
+    return (
+        f"Unexpected {type(error).__name__}: {error}\nThis is a defect of gapdrift. Set GAPDRIFT_DEBUG=1 to see where "
+        "it happened, and report it."
+    )
+
+
+def _say(message: str) -> int:
+    sys.stderr.write(f"gapdrift: error: {message}\n")
+    return ERROR

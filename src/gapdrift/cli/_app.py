@@ -1,0 +1,229 @@
+"""The commands and their arguments. Everything that computes is imported when a command runs."""
+
+from typing import Any
+
+import click
+
+from gapdrift import __version__
+from gapdrift.cli._options import detector_options, output_options, reading_options
+
+__all__ = ["app"]
+
+DETECTOR = ("target", "categories", "ignore", "alpha", "min_effect", "method", "numbers", "reference_rows")
+READING = ("kind", "separator", "decimal", "encoding", "missing")
+OUTPUT = ("html", "markdown", "save", "as_json", "fail_on_drift", "fail_on_undetermined")
+
+
+def _examples(*lines: str) -> str:
+    """Examples at the end of a command's help, kept as they are."""
+    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
+
+
+@click.group(
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog=_examples(
+        "gapdrift demo",
+        "gapdrift compare january.parquet february.parquet --html report.html",
+        "gapdrift fit january.csv -o january.gapdrift",
+        "gapdrift test january.gapdrift february.csv --fail-on-drift",
+        "gapdrift monitor january.gapdrift 'days/*.parquet' --window 5000 --history alarms.db",
+    ),
+)
+@click.version_option(__version__, prog_name="gapdrift", message="%(prog)s %(version)s")
+def app() -> None:
+    """Drift detection for tables with missing values.
+
+    Compares a reference with a window, both with gaps, and tells a change of the values from a change of the gaps.
+    Reads CSV (also compressed), Parquet and Feather files, folders and globs of them, in chunks.
+
+    Exit codes: 0 done, 1 error, 3 drift (with --fail-on-drift).
+    """
+
+
+@app.command(
+    epilog=_examples(
+        "gapdrift compare monday.csv tuesday.csv",
+        "gapdrift compare 'year/2024-*.parquet' year/2025-01.parquet --html report.html",
+        "gapdrift compare a.csv b.csv --missing -200 --ignore id --category shop --target sold",
+        "gapdrift compare a.parquet b.parquet --json --fail-on-drift | jq .p_value",
+    )
+)
+@click.argument("reference")
+@click.argument("window")
+@detector_options
+@reading_options
+@output_options
+def compare(reference: str, window: str, **options: Any) -> None:
+    """Compare WINDOW with REFERENCE: files, folders or globs (in quotes)."""
+    from gapdrift.cli._work import compare as work  # noqa: PLC0415
+
+    result = work(reference, window, _reading(options), _settings(options))
+    _finish(result, (reference, window), options)
+
+
+@app.command(
+    epilog=_examples(
+        "gapdrift fit january.parquet -o january.gapdrift",
+        "gapdrift fit january.csv -o january.gapdrift --no-rows",
+    )
+)
+@click.argument("reference")
+@click.option("-o", "--output", required=True, type=click.Path(dir_okay=False), metavar="FILE", help="File to write.")
+@click.option("--no-rows", is_flag=True, help="Refuse to write any row of the reference.")
+@detector_options
+@reading_options
+def fit(reference: str, output: str, no_rows: bool, **options: Any) -> None:
+    """Learn REFERENCE and save it: one file, without pickle."""
+    from gapdrift.cli._work import fit_reference  # noqa: PLC0415
+
+    detector, notes = fit_reference(reference, _reading(options), _settings(options))
+    detector.save(output, keep_rows=not no_rows)
+    click.echo(
+        f"Saved {output}: {detector.evidence_.n_rows:,} rows, {len(detector.reference_.schema.columns)} columns."
+    )
+    for note in (*notes, *detector.warnings_):
+        click.echo(f"Note: {note}")
+
+
+@app.command(
+    epilog=_examples(
+        "gapdrift test january.gapdrift february.parquet",
+        "gapdrift test january.gapdrift 'incoming/*.csv.gz' --html report.html --fail-on-drift",
+    )
+)
+@click.argument("reference")
+@click.argument("window")
+@click.option(
+    "--alpha",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    help="Rate of false alarms; that of the saved detector if not given.",
+)
+@reading_options
+@output_options
+def test(reference: str, window: str, alpha: float | None, **options: Any) -> None:
+    """Test WINDOW against a REFERENCE saved by 'gapdrift fit'."""
+    from gapdrift.cli._work import load_detector, test_window  # noqa: PLC0415
+
+    result = test_window(load_detector(reference), window, _reading(options), alpha=alpha)
+    _finish(result, (reference, window), options)
+
+
+@app.command(
+    epilog=_examples(
+        "gapdrift monitor january.gapdrift stream.parquet --window 5000",
+        "gapdrift monitor january.gapdrift 'days/*.csv' --window 1d --time-column when --lateness 2h",
+        "gapdrift monitor january.gapdrift stream.csv --window 1000 --history alarms.db   # go on after a crash",
+        "gapdrift monitor january.gapdrift stream.csv --window 1000 --prometheus drift.prom --jsonl log.jsonl",
+    )
+)
+@click.argument("reference")
+@click.argument("stream")
+@click.option(
+    "--window", required=True, metavar="N|TIME", help="Rows of a window, or a time such as 1h (with --time-column)."
+)
+@click.option("--step", metavar="N|TIME", help="From one window to the next; less than a window makes them overlap.")
+@click.option(
+    "--false-alarm-every",
+    type=click.FloatRange(2),
+    default=1000,
+    show_default=True,
+    help="Windows without drift for one false alarm.",
+)
+@click.option("--warning-every", type=click.FloatRange(1), help="The same for warnings; a tenth of it if not given.")
+@click.option("--time-column", metavar="COLUMN", help="Column with the time of each row.")
+@click.option("--lateness", metavar="TIME", help="How late rows may come, such as 10min.")
+@click.option(
+    "--key-column", metavar="COLUMN", help="Column with a key: a row whose key was there is not counted again."
+)
+@click.option(
+    "--adapt", type=click.IntRange(1), metavar="N", help="After N windows of drift in a row learn a new reference."
+)
+@click.option("--flush", is_flag=True, help="Decide windows of time that have only begun when the stream ends.")
+@click.option(
+    "--history", metavar="FILE|URL", help="Database of windows; a stopped run goes on at the next unseen row."
+)
+@click.option("--stream-name", default="default", show_default=True, help="Name in the history and in records.")
+@click.option("--jsonl", metavar="FILE", type=click.Path(dir_okay=False), help="Append each window as a line of JSON.")
+@click.option(
+    "--prometheus", metavar="FILE", type=click.Path(dir_okay=False), help="Write metrics as a Prometheus textfile."
+)
+@click.option("--webhook", metavar="URL", help="Post warnings and alarms as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print each window as a line of JSON.")
+@click.option("--all", "everything", is_flag=True, help="Print calm windows too.")
+@click.option("--fail-on-drift", is_flag=True, help="Leave with exit code 3 where a window of this run has drift.")
+@reading_options
+def monitor(reference: str, stream: str, **options: Any) -> None:
+    """Watch the rows of STREAM, window by window, against a REFERENCE saved by 'gapdrift fit'.
+
+    STREAM is a file, a folder or a glob; files are read in the order of their names.
+    """
+    from gapdrift.cli._watch import watch  # noqa: PLC0415
+
+    code = watch(reference, stream, _reading(options), options)
+    click.get_current_context().exit(code)
+
+
+@app.command(epilog=_examples("gapdrift inspect january.gapdrift", "gapdrift inspect january.gapdrift --json"))
+@click.argument("file")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def inspect(file: str, as_json: bool) -> None:
+    """Show what a gapdrift FILE holds."""
+    import json  # noqa: PLC0415
+
+    from gapdrift.cli._show import show_file  # noqa: PLC0415
+    from gapdrift.storage import describe  # noqa: PLC0415
+
+    found = describe(file)
+    click.echo(json.dumps(found, indent=2, allow_nan=False) if as_json else show_file(found))
+
+
+@app.command(epilog=_examples("gapdrift demo", "gapdrift demo --windows 100"))
+@click.option("--windows", type=click.IntRange(1, 1000), default=20, show_default=True, help="Windows of each kind.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option(
+    "--html", type=click.Path(dir_okay=False), default="gapdrift-demo.html", show_default=True, help="Report to write."
+)
+def demo(windows: int, seed: int, html: str) -> None:
+    """Show the point on built-in data: the usual ways with gaps beside this one."""
+    from gapdrift.cli._show import show_demo  # noqa: PLC0415
+
+    show_demo(windows, seed, html)
+
+
+@app.command(
+    epilog=_examples(
+        "gapdrift completion bash > ~/.local/share/bash-completion/completions/gapdrift",
+        "gapdrift completion zsh > ~/.zfunc/_gapdrift",
+        "gapdrift completion fish > ~/.config/fish/completions/gapdrift.fish",
+    )
+)
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> None:
+    """Print the completion script of a shell."""
+    from click.shell_completion import get_completion_class  # noqa: PLC0415
+
+    kind = get_completion_class(shell)
+    if kind is not None:
+        click.echo(kind(app, {}, "gapdrift", "_GAPDRIFT_COMPLETE").source())
+
+
+def _reading(options: dict[str, Any]) -> Any:
+    from gapdrift.cli._work import Reading  # noqa: PLC0415
+
+    separator = options["separator"]
+    if separator is not None:
+        options["separator"] = separator = separator.replace("\\t", "\t")
+        if len(separator) != 1:
+            raise click.UsageError(f"--separator is {separator!r}, expected one character, such as ';'.")
+    return Reading(*(options[name] for name in READING))
+
+
+def _settings(options: dict[str, Any]) -> dict[str, Any]:
+    return {name: options[name] for name in DETECTOR} | {"random_state": options["seed"]}
+
+
+def _finish(result: Any, sources: tuple[str, str], options: dict[str, Any]) -> None:
+    from gapdrift.cli._show import show_result  # noqa: PLC0415
+
+    code = show_result(result, sources, {name: options[name] for name in OUTPUT})
+    click.get_current_context().exit(code)

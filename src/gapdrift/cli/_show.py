@@ -1,0 +1,119 @@
+"""What the commands print and write."""
+
+import json
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+import gapdrift as gd
+from gapdrift.cli._progress import progress
+from gapdrift.errors import InputError
+
+__all__ = ["show_demo", "show_file", "show_result"]
+
+DRIFT = 3
+ERROR = 1
+COLOURS = {True: "red", False: "green", None: "yellow"}
+
+
+def show_result(result: gd.DriftResult, sources: tuple[str, str], options: dict[str, Any]) -> int:
+    """Print a result, write the reports asked for, and return the exit code."""
+    named = {"reference": sources[0], "window": sources[1]}
+    made = datetime.now(UTC).replace(microsecond=0).isoformat().replace("+00:00", "Z")
+    written = []
+    if options["html"]:
+        page = result.to_html(sources=named, made=made)
+        written.append(_write(options["html"], page))
+    if options["markdown"]:
+        written.append(_write(options["markdown"], result.to_markdown()))
+    if options["save"]:
+        gd.save(result, options["save"])
+        written.append(options["save"])
+    if options["as_json"]:
+        click.echo(json.dumps({**result.to_dict(), "sources": named}, indent=2, allow_nan=False))
+    else:
+        first, *rest = result.summary().splitlines()
+        click.secho(first, bold=True, fg=COLOURS[result.drift])
+        click.echo("\n".join([*rest, *(f"Written: {path}" for path in written)]))
+    if result.drift and options["fail_on_drift"]:
+        return DRIFT
+    return ERROR if result.drift is None and options["fail_on_undetermined"] else 0
+
+
+def show_file(found: dict[str, Any]) -> str:
+    """Description of a gapdrift file for people."""
+    lines: list[str] = []
+    for name, value in found.items():
+        lines += _lines(name.replace("_", " "), value, "")
+    return "\n".join(lines)
+
+
+def show_demo(windows: int, seed: int, html: str) -> None:
+    """Print the table of the usual ways with gaps, and one result with its report."""
+    from gapdrift.demo import SCENARIOS, run_demo  # noqa: PLC0415
+
+    click.echo(
+        f"Weather readings, a fifth of the cells missing, 500 rows on each side. Alarms in {windows} windows, each "
+        "against\na reference of its own, at a rate of false alarms of 5 %:\n"
+    )
+    widths = [max(len(name), 12) for name in SCENARIOS]
+    click.echo(" " * 33 + "  ".join(f"{name:>{width}}" for name, width in zip(SCENARIOS, widths, strict=True)))
+    with progress("Testing", 7) as advance:
+        for line in run_demo(windows, seed):
+            cells = [
+                click.style(f"{alarms:>{width - 6}}{'' if right else ' wrong':<6}", fg=None if right else "red")
+                for alarms, right, width in zip(line.alarms, line.right, widths, strict=True)
+            ]
+            advance(1)
+            click.echo(f"{line.method:33}" + "  ".join(cells))
+    click.echo("\nThe last window, in full:\n")
+    detector = gd.DriftDetector(random_state=seed).fit(gd.datasets.stations(1_000, rng=seed))
+    result = detector.test(gd.datasets.stations(1_000, rng=seed + 2, drift=True))
+    first, *rest = result.summary().splitlines()
+    click.secho(first, bold=True, fg=COLOURS[result.drift])
+    click.echo("\n".join(rest))
+    _write(html, result.to_html(sources={"reference": "1,000 readings", "window": "1,000 readings, a sensor failed"}))
+    click.echo(f"\nReport to open: {Path(html).resolve()}")
+
+
+def _write(path: str, text: str) -> str:
+    """Write a file as a whole or not at all."""
+    target = Path(path)
+    draft = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        draft.write_text(text, encoding="utf-8", errors="xmlcharrefreplace")
+        draft.replace(target)
+    except OSError as error:
+        draft.unlink(missing_ok=True)
+        raise InputError(f"{path} cannot be written: {error.strerror or error}.") from error
+    return path
+
+
+def _lines(name: str, value: Any, indent: str) -> list[str]:
+    if isinstance(value, dict):
+        inner = [line for key, each in value.items() for line in _lines(str(key), each, indent + "  ")]
+        return [f"{indent}{name}:", *inner]
+    if isinstance(value, list | tuple) and value and isinstance(value[0], dict):
+        return [f"{indent}{name}:", *(f"{indent}  {_row(each)}" for each in value)]
+    if isinstance(value, list | tuple):
+        return [f"{indent}{name}: {', '.join(map(str, value)) or 'none'}"]
+    return [f"{indent}{name}: {value}"]
+
+
+def _row(record: dict[str, Any]) -> str:
+    """One record in one line: its name first, then the rest."""
+    rest = ", ".join(
+        f"{key} {_cell(value)}" for key, value in record.items() if key != "name" and value not in (None, "", [])
+    )
+    return f"{record['name']}: {rest}" if "name" in record else rest
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return (
+        ", ".join(map(str, value[:8])) + (" ..." if len(value) > 8 else "") if isinstance(value, list) else str(value)
+    )

@@ -1,0 +1,103 @@
+"""The monitor over files: windows to the screen, the history and the sinks."""
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import click
+
+import gapdrift as gd
+from gapdrift.cli._progress import progress
+from gapdrift.cli._work import Reading, load_detector
+from gapdrift.files import Cleaner, as_in_reference
+from gapdrift.history import History
+from gapdrift.runner import RunSummary, run_monitor
+from gapdrift.sinks import JsonLines, PrometheusTextfile, Sink, Webhook, make_record
+from gapdrift.windows import WindowResult
+
+__all__ = ["watch"]
+
+DRIFT = 3
+COLOURS = {"drift": "red", "warning": "yellow", "undetermined": "yellow", "calm": "green"}
+
+
+def watch(reference: str, place: str, reading: Reading, options: dict[str, Any]) -> int:
+    """Run a monitor over files and return the exit code."""
+    detector = load_detector(reference)
+    monitor = gd.Monitor(
+        detector,
+        _length(options["window"]),
+        None if options["step"] is None else _length(options["step"]),
+        options["false_alarm_every"],
+        time_column=options["time_column"],
+        key_column=options["key_column"],
+        lateness=options["lateness"],
+        warning_every=options["warning_every"],
+        adapt=options["adapt"],
+    )
+    source = reading.open(place)
+    cleaner = Cleaner(as_in_reference(detector.reference_.schema, written=source.format == "csv"), reading.missing)
+
+    def show(window: WindowResult) -> None:
+        if options["as_json"]:
+            click.echo(json.dumps(make_record(window, options["stream_name"]), allow_nan=False))
+        elif options["everything"] or window.zone != "calm":
+            click.secho(_line(window), fg=COLOURS[window.zone])
+
+    with ExitStack() as stack:
+        history = stack.enter_context(History(options["history"])) if options["history"] else None
+        advance = stack.enter_context(progress("Watching", source.size))
+
+        def chunks(start: int) -> Iterator[Any]:
+            for chunk in source.chunks(start, advance):
+                yield cleaner(chunk)
+
+        summary = run_monitor(
+            monitor,
+            chunks,
+            history=history,
+            stream=options["stream_name"],
+            sinks=_sinks(options),
+            flush=options["flush"],
+            on_window=show,
+        )
+    _tell(summary, cleaner.notes(), options["as_json"])
+    return DRIFT if summary.drift and options["fail_on_drift"] else 0
+
+
+def _length(text: str) -> int | str:
+    return int(text) if text.isdigit() else text
+
+
+def _sinks(options: dict[str, Any]) -> list[Sink]:
+    makers = {"jsonl": JsonLines, "prometheus": PrometheusTextfile, "webhook": Webhook}
+    return [make(options[name]) for name, make in makers.items() if options[name]]
+
+
+def _line(window: WindowResult) -> str:
+    """One line about a window, with the columns that moved."""
+    result = window.result
+    if result is None or not window.alarm:
+        return window.summary()
+    values = [f.name for f in result.features if (f.adjusted_p_value or 1.0) < result.alpha]
+    gaps = [f.name for f in result.features if (f.adjusted_missing_p_value or 1.0) < result.alpha]
+    parts = [f"{what} of {', '.join(names[:5])}" for what, names in (("values", values), ("gaps", gaps)) if names]
+    return window.summary() + (f": {'; '.join(parts)}" if parts else "")
+
+
+def _tell(summary: RunSummary, notes: list[str], as_json: bool) -> None:
+    """Say what was done; on the error stream where the output is for machines."""
+    decided = ", ".join(f"{count:,} {zone}" for zone, count in summary.zones.items() if count) or "none"
+    where = sys.stderr if as_json else None
+    rows = summary.position - summary.first_row
+    click.echo(f"Rows {summary.first_row:,} to {summary.position:,} ({rows:,}). Windows: {decided}.", file=where)
+    skipped = {"late": summary.late_rows, "duplicate": summary.duplicate_rows, "without a time": summary.untimed_rows}
+    for kind, count in skipped.items():
+        if count:
+            click.echo(f"Note: {count:,} row(s) {kind} not counted since the start of the stream.", file=where)
+    for note in notes:
+        click.echo(f"Note: {note}", file=where)
+    for name, reason in summary.undelivered.items():
+        click.echo(f"Note: the sink {name!r} did not get all windows: {reason}", file=where)

@@ -1,0 +1,66 @@
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from gapdrift.files import Cleaner, as_in_reference, infer_kinds
+from gapdrift.schema import learn_schema
+
+
+def test_numbers_in_every_way_they_are_written():
+    cells = ["1", " 2.5 ", "-3e2", "+4", ".5", "6.", "true", "FALSE", None, "x", "1,5", "inf", "0x1"]
+    cleaner = Cleaner({"a": "number"})
+    found = cleaner(pa.table({"a": cells}))["a"].to_pylist()
+    assert found == [1.0, 2.5, -300.0, 4.0, 0.5, 6.0, 1.0, 0.0, None, None, None, None, None]
+    cleaner(pa.table({"a": ["y"]}))
+    assert cleaner.notes() == ["Column 'a' has 5 cell(s) that are no numbers, such as 'x': they count as missing."]
+
+
+def test_words_for_missing_in_text_and_numbers():
+    table = pa.table(
+        {"a": ["-200", " ? ", "x"], "b": [-200, 1, 2], "c": [-200.0, None, np.nan], "d": [True, False, None]}
+    )
+    found = Cleaner({}, missing=["-200", "?"])(table).to_pydict()
+    assert found["a"] == [None, None, "x"]
+    assert found["b"] == [None, 1, 2]
+    assert found["c"][:2] == [None, None]
+    assert found["d"] == [True, False, None]
+
+
+def test_dictionaries_and_views_are_plain_text():
+    table = pa.table({"a": pa.array(["1", "2"]).dictionary_encode(), "b": pa.array(["x", None], pa.string_view())})
+    found = Cleaner({"a": "number", "b": "text"})(table)
+    assert found.to_pydict() == {"a": [1.0, 2.0], "b": ["x", None]}
+
+
+def test_kinds_by_looking():
+    table = pa.table(
+        {
+            "number": ["1", "2.5", None],
+            "flag": ["true", "False", None],
+            "code": ["007", "010", "1"],
+            "mixed": ["1", "x", None],
+            "empty": pa.array([None, None, None], pa.string()),
+            "typed": [1, 2, 3],
+            "wanted": ["a", "1", "2"],
+        }
+    )
+    assert infer_kinds(table, ["wanted"]) == {
+        "wanted": "number",
+        "number": "number",
+        "flag": "number",
+        "code": "text",
+        "mixed": "text",
+        "empty": "text",
+    }
+
+
+def test_labels_are_written_in_one_way():
+    found = Cleaner({"a": "text"})(pa.table({"a": ["1", "1.0", "1e0", "007", "x", None, "-0.0"]}))
+    assert found["a"].to_pylist() == ["1", "1", "1", "007", "x", None, "0"]
+
+
+def test_a_window_is_read_as_the_reference_was():
+    frame = pd.DataFrame({"n": [1.5, 2.5] * 20, "c": ["x", "y"] * 20, "e": [None] * 40})
+    schema = learn_schema(frame)
+    assert as_in_reference(schema, written=True) == {"n": "number", "c": "text"}
+    assert as_in_reference(schema, written=False) == {"n": "number"}

@@ -1,0 +1,177 @@
+import gzip
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet as pq
+import pytest
+
+from gapdrift.errors import InputError
+from gapdrift.files import CsvFormat, open_source
+from gapdrift.files import _csv as csv_module
+from gapdrift.files import _source as source_module
+
+
+def rows(source, **options):
+    return pa.concat_tables(source.chunks(**options)).to_pydict()
+
+
+@pytest.fixture
+def table():
+    return pa.table({"a": list(range(10)), "b": [None if i % 3 else f"level {i}" for i in range(10)]})
+
+
+def test_parquet_in_chunks_from_any_row(tmp_path, table, monkeypatch):
+    monkeypatch.setattr(source_module, "CHUNK_ROWS", 3)
+    pq.write_table(table, tmp_path / "t.parquet")
+    source = open_source(str(tmp_path / "t.parquet"))
+    assert [len(chunk) for chunk in source.chunks()] == [3, 3, 3, 1]
+    for start in range(11):
+        found = [row for chunk in source.chunks(start) for row in chunk.to_pydict()["a"]]
+        assert found == list(range(start, 10))
+
+
+def test_feather_in_chunks(tmp_path, table, monkeypatch):
+    monkeypatch.setattr(source_module, "CHUNK_ROWS", 4)
+    pa.feather.write_feather(table, tmp_path / "t.feather")
+    source = open_source(str(tmp_path / "t.feather"))
+    assert rows(source) == table.to_pydict()
+    assert max(len(chunk) for chunk in source.chunks()) <= 4
+
+
+@pytest.mark.parametrize("format_", ["parquet", "feather", "csv"])
+def test_no_rows_keep_their_columns(tmp_path, table, format_):
+    empty = table.slice(0, 0)
+    path = tmp_path / f"t.{format_}"
+    if format_ == "csv":
+        path.write_text("a,b\n")
+    else:
+        (pq.write_table if format_ == "parquet" else pa.feather.write_feather)(empty, path)
+    (chunk,) = open_source(str(path)).chunks()
+    assert chunk.column_names == ["a", "b"]
+    assert len(chunk) == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a,b\n1,x\n,y\n", {"a": ["1", None], "b": ["x", "y"]}),
+        ("a;b\n1,5;x\nNA;y\n", {"a": ["1.5", None], "b": ["x", "y"]}),
+        ("a;b\n1.234,5;x\n2,5;y, z\n", {"a": ["1234.5", "2.5"], "b": ["x", "y, z"]}),
+        ("a\tb\n1\tx\nnull\ty\n", {"a": ["1", None], "b": ["x", "y"]}),
+        ("a|b\r\n1|x\r\n<NA>|y\r\n", {"a": ["1", None], "b": ["x", "y"]}),
+        ('a,b\n"1","line one\nline two"\n"","y"\n', {"a": ["1", None], "b": ["line one\nline two", "y"]}),
+        ("a\n1\n2\n", {"a": ["1", "2"]}),
+        ("\ufeffa,b\n1,x\n", {"a": ["1"], "b": ["x"]}),
+    ],
+)
+def test_csv_is_found_out(tmp_path, text, expected):
+    path = tmp_path / "t.csv"
+    path.write_bytes(text.encode())
+    assert rows(open_source(str(path))) == expected
+
+
+def test_decimal_points_beside_semicolons_stay(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a;b\n1.5;x,5\n2.5;1,5\n")
+    assert rows(open_source(str(path))) == {"a": ["1.5", "2.5"], "b": ["x,5", "1,5"]}
+
+
+def test_encodings(tmp_path):
+    path = tmp_path / "t.csv"
+    for encoding in ("utf-8", "latin-1", "utf-16"):
+        path.write_bytes("name,städte\nMünchen,ü\n".encode(encoding))
+        assert rows(open_source(str(path))) == {"name": ["München"], "städte": ["ü"]}
+
+
+def test_what_is_given_is_not_looked_for(tmp_path):
+    path = tmp_path / "t.data"
+    path.write_text("a,b;c\n1,2;3\n")
+    source = open_source(str(path), kind="csv", csv=CsvFormat(separator=";", decimal="."))
+    assert rows(source) == {"a,b": ["1,2"], "c": ["3"]}
+
+
+def test_compressed_csv_tells_its_progress(tmp_path, monkeypatch):
+    monkeypatch.setattr(csv_module, "BLOCK", 1 << 20)
+    path = tmp_path / "t.csv.gz"
+    rng = np.random.default_rng(0)
+    lines = "\n".join(f"{x:.6f},{y:.6f}" for x, y in rng.normal(size=(200_000, 2)))
+    with gzip.open(path, "wt") as file:
+        file.write("a,b\n" + lines + "\n")
+    steps = []
+    assert sum(len(chunk) for chunk in open_source(str(path)).chunks(progress=steps.append)) == 200_000
+    assert len(steps) > 1
+    assert 0.9 * path.stat().st_size <= sum(steps) <= path.stat().st_size
+
+
+def test_folders_and_globs_are_read_in_order(tmp_path, table):
+    for name in ("b", "a", "c/d"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        pq.write_table(table.set_column(0, "a", pa.array([name] * 10)), tmp_path / f"{name}.parquet")
+    (tmp_path / "_SUCCESS").touch()
+    (tmp_path / ".hidden.parquet").touch()
+    (tmp_path / "notes.md").touch()
+    whole = rows(open_source(str(tmp_path)))["a"]
+    assert whole == ["a"] * 10 + ["b"] * 10 + ["c/d"] * 10
+    assert rows(open_source(str(tmp_path / "[ab].parquet")))["a"] == ["a"] * 10 + ["b"] * 10
+    assert open_source(str(tmp_path)).size == sum(path.stat().st_size for path in tmp_path.rglob("[a-d].parquet"))
+
+
+def test_columns_may_come_in_another_order(tmp_path, table):
+    pq.write_table(table, tmp_path / "a.parquet")
+    pq.write_table(table.select(["b", "a"]), tmp_path / "b.parquet")
+    assert rows(open_source(str(tmp_path)))["a"] == [*range(10), *range(10)]
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda path: None, "does not exist"),
+        (lambda path: path.mkdir(), "no file with one of the endings"),
+        (lambda path: path.write_bytes(b""), "is empty"),
+        (lambda path: path.write_bytes(b"a,b\n1,2,3\n"), "cannot be read as csv"),
+        (lambda path: path.write_bytes(b"a,a\n1,2\n"), "more than once"),
+        (lambda path: path.write_bytes(b",\n1,2\n"), "without a name"),
+        (lambda path: path.write_bytes(b"\x89PNG\x00\x00"), "zero bytes"),
+    ],
+)
+def test_what_cannot_be_read(tmp_path, make, message):
+    path = tmp_path / "t.csv"
+    make(path)
+    with pytest.raises(InputError, match=message):
+        list(open_source(str(path)).chunks())
+
+
+@pytest.mark.parametrize("ending", ["parquet", "feather", "csv.gz"])
+def test_files_of_another_kind(tmp_path, ending):
+    path = tmp_path / f"t.{ending}"
+    path.write_bytes(b"not what the name says")
+    with pytest.raises(InputError, match="cannot be read"):
+        list(open_source(str(path)).chunks())
+
+
+def test_a_truncated_parquet_file(tmp_path, table):
+    path = tmp_path / "t.parquet"
+    pq.write_table(table, path)
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(InputError, match="cannot be read"):
+        list(open_source(str(path)).chunks())
+
+
+def test_files_that_do_not_belong_together(tmp_path, table):
+    pq.write_table(table, tmp_path / "a.parquet")
+    pq.write_table(table.drop_columns(["b"]), tmp_path / "b.parquet")
+    with pytest.raises(InputError, match=r"b\.parquet has other columns .*lacking: b"):
+        list(open_source(str(tmp_path)).chunks())
+    (tmp_path / "c.csv").write_text("a,b\n")
+    with pytest.raises(InputError, match="formats csv, parquet"):
+        open_source(str(tmp_path))
+
+
+def test_endings_nobody_knows(tmp_path):
+    path = tmp_path / "t.xlsx"
+    path.touch()
+    with pytest.raises(InputError, match="none of the endings"):
+        open_source(str(path))
+    with pytest.raises(InputError, match="fits no file"):
+        open_source(str(tmp_path / "*.parquet"))
