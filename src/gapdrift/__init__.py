@@ -1,6 +1,7 @@
 """Drift detection for tables with missing values."""
 
 from gapdrift import datasets
+from gapdrift._version import __version__ as __version__
 from gapdrift.detector import DriftDetector
 from gapdrift.errors import (
     EvidenceError,
@@ -9,10 +10,12 @@ from gapdrift.errors import (
     NotFittedError,
     ParameterError,
     SchemaError,
+    StorageError,
 )
 from gapdrift.evidence import Evidence
 from gapdrift.mdlfwf import MDLFWF
 from gapdrift.result import BinFinding, DriftResult, FeatureFinding, Finding, Histogram
+from gapdrift.storage import load, save
 
 __all__ = [
     "MDLFWF",
@@ -29,7 +32,8 @@ __all__ = [
     "NotFittedError",
     "ParameterError",
     "SchemaError",
+    "StorageError",
     "datasets",
+    "load",
+    "save",
 ]
-
-__version__ = "0.1.0"
