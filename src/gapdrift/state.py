@@ -105,6 +105,20 @@ def _make_distance(regressor: StoredRegressor, **rest: Any) -> LearnedDistance:
     return LearnedDistance(regressor=restored, pairs=pairs, **rest)
 
 
+class _Handed(dict[str, NDArray[np.float64]]):
+    """Arrays that are handed over one by one: evidence copies them, and all of them twice would be too many."""
+
+    def items(self) -> Any:
+        for name in list(self):
+            yield name, self.pop(name)
+
+
+def _make_evidence(sums: dict[str, NDArray[np.float64]], **rest: Any) -> Evidence:
+    handed = _Handed(sums)
+    sums.clear()
+    return Evidence(sums=handed, **rest)
+
+
 FORMS: Mapping[type, Form] = MappingProxyType(
     {
         cls: _form(cls)
@@ -117,7 +131,6 @@ FORMS: Mapping[type, Form] = MappingProxyType(
             DenseGaussian,
             DriftResult,
             EmpiricalResiduals,
-            Evidence,
             FactorGaussian,
             FeatureFinding,
             Finding,
@@ -139,7 +152,10 @@ FORMS: Mapping[type, Form] = MappingProxyType(
             TreeEnsemble,
         )
     }
-    | {LearnedDistance: _form(StoredDistance, _take_distance, _make_distance)}
+    | {
+        Evidence: _form(Evidence, make=_make_evidence),
+        LearnedDistance: _form(StoredDistance, _take_distance, _make_distance),
+    }
 )
 """The types that a file may name."""
 
