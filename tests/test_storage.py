@@ -480,9 +480,9 @@ def nodes_of(node, path=()):
 
 
 STRANGE = [
-    None, True, False, 0, 1, -1, 2**40, -(2**70), 10**300, 0.0, -0.5, 1e308, 5e-324, "", "x", "DriftDetector",
-    "Finding", "Evidence", "__class__", [], {}, [[]], [None], {"type": "Evidence"}, {"array": "manifest.json"}, {"array": "x.npy"},
-    {"type": "builtins.eval"}, [0] * 50, "x" * 10_000,
+    None, True, False, 0, 1, -1, 2**40, -(2**70), 10**400, 0.0, -0.5, 1e308, 5e-324, "", "x", "DriftDetector",
+    "Finding", "Evidence", "__class__", [], {}, [[]], [None], {"type": "Evidence"}, {"array": "manifest.json"},
+    {"array": "x.npy"}, {"type": "builtins.eval"}, [0] * 50, "x" * 10_000,
 ]  # fmt: skip
 
 
@@ -569,6 +569,19 @@ def test_manifests_that_were_made_up(victims, index):
         with suppress(gd.GapdriftError):
             use(loaded, window)
     assert refused > 0
+
+
+@pytest.mark.parametrize("index", range(3))
+def test_descriptions_of_what_was_made_up(victims, index, tmp_path):
+    members = members_of(dumps(victims[index][0]))
+    rng = np.random.default_rng(index)
+    path = tmp_path / "a.gapdrift"
+    for _ in range(150):
+        record = json.loads(members[MANIFEST])
+        strange(record, rng)
+        path.write_bytes(seal(members | {MANIFEST: json.dumps(record).encode()}))
+        with suppress(StorageError):
+            assert describe(path)["kind"] in {"detector", "evidence", "result"}
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")

@@ -89,21 +89,21 @@ class Detector(BaseEstimator):  # type: ignore[misc]
             False guarantees that no row of the reference is written, and raises a `StorageError` where the detector
             cannot do without.
         """
-        write_file(path, self.to_bytes(keep_rows=keep_rows))
+        write_file(path, self._to_bytes(keep_rows=keep_rows))
 
-    def to_bytes(self, *, keep_rows: bool = True) -> bytes:
+    def _to_bytes(self, *, keep_rows: bool = True) -> bytes:
         """Bytes of the file that `save` writes."""
         reference = self._fitted()
-        self.check_settings()
+        self._check_settings()
         with limit_threads(None):
             return pack_detector(type(self), self.get_params(deep=False), reference, keep_rows=keep_rows)
 
-    def check_settings(self) -> Any:
+    def _check_settings(self) -> Any:
         """Settings for a fit; those out of their range raise a `ParameterError`."""
         check_share("alpha", self.alpha)
         check_count("n_jobs", self.n_jobs, 1, optional=True)
 
-    def adopt(self, reference: Any) -> Self:
+    def _adopt(self, reference: Any) -> Self:
         """Take a reference that is fitted already."""
         self.reference_ = reference
         return self

@@ -234,10 +234,11 @@ def write_file(path: str | PathLike[str], data: bytes) -> None:
     with _writing(target):
         file = part.open("xb")
     try:
-        with _writing(target), file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
+        with _writing(target):
+            with file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
             with suppress(FileNotFoundError):
                 part.chmod(stat.S_IMODE(target.stat().st_mode))
             part.replace(target)

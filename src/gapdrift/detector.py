@@ -109,14 +109,14 @@ class DriftDetector(Detector):
         -------
         self : DriftDetector
         """
-        settings = self.check_settings()
+        settings = self._check_settings()
         rng = as_rng(self.random_state)
         with limit_threads(check_count("n_jobs", self.n_jobs, 1, optional=True)):
-            return self.adopt(fit_conditional_reference(reference, settings, rng))
+            return self._adopt(fit_conditional_reference(reference, settings, rng))
 
-    def check_settings(self) -> ConditionalSettings:
+    def _check_settings(self) -> ConditionalSettings:
         """Settings for a fit; those out of their range raise a `ParameterError`."""
-        super().check_settings()
+        super()._check_settings()
         return ConditionalSettings(
             distance=check_choice("distance", self.distance, ("closed-form", "boosted")),
             min_effect=check_effect("min_effect", self.min_effect),

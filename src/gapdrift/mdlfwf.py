@@ -165,22 +165,22 @@ class MDLFWF(Detector):
         -------
         self : MDLFWF
         """
-        settings = self.check_settings()
+        settings = self._check_settings()
         rng = as_rng(self.random_state)
         with limit_threads(check_count("n_jobs", self.n_jobs, 1, optional=True)):
-            return self.adopt(fit_fuzzy_reference(reference, settings, rng))
+            return self._adopt(fit_fuzzy_reference(reference, settings, rng))
 
-    def adopt(self, reference: FuzzyReference) -> Self:
+    def _adopt(self, reference: FuzzyReference) -> Self:
         """Take a reference that is fitted already."""
-        super().adopt(reference)
+        super()._adopt(reference)
         self.centres_ = self.reference_.partition.centres
         self.distance_error_ = self.reference_.distance.error
         self.feature_importances_ = self.reference_.distance.importances
         return self
 
-    def check_settings(self) -> FuzzySettings:
+    def _check_settings(self) -> FuzzySettings:
         """Settings for a fit; those out of their range raise a `ParameterError`."""
-        super().check_settings()
+        super()._check_settings()
         usable = isinstance(self.regressor, Regressor) and not isinstance(self.regressor, type)
         if self.regressor is not None and not usable:
             raise ParameterError(f"regressor is {self.regressor!r}, expected None or an object with fit and predict.")

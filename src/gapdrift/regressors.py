@@ -10,7 +10,6 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import isfinite
 from types import MappingProxyType
 from typing import Any
 
@@ -340,7 +339,8 @@ def _check_recipe(recipe: Recipe) -> None:
         raise StorageError(f"The regressor {recipe.name[:MAX_TEXT]!r} is not one of {', '.join(REGRESSORS)}.")
     known = REGRESSORS[recipe.name]().get_params(deep=False)
     for key, value in recipe.settings.items():
-        number = isinstance(value, int | float) and (not isfinite(value) or abs(value) > 2**53)
+        # NaN is not at most anything; a whole number may have thousands of digits.
+        number = isinstance(value, int | float) and not abs(value) <= 2**53
         text = isinstance(value, str) and len(value) > MAX_TEXT
         if key not in known or number or text:
             raise StorageError(f"The regressor {recipe.name} has the setting {key[:MAX_TEXT]!r} in a way not known.")

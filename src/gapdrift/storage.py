@@ -13,6 +13,7 @@ from typing import Any
 
 from gapdrift._random import as_rng
 from gapdrift._shell import Detector
+from gapdrift._threads import limit_threads
 from gapdrift.archive import Package, reading, write_file
 from gapdrift.conditional_reference import ConditionalReference
 from gapdrift.detector import DriftDetector
@@ -114,7 +115,7 @@ def dumps(thing: Storable, *, keep_rows: bool = True) -> bytes:
     3
     """
     if isinstance(thing, Detector):
-        return thing.to_bytes(keep_rows=keep_rows)
+        return thing._to_bytes(keep_rows=keep_rows)
     for kind, cls in RECORDS.items():
         if type(thing) is cls:
             return pack_record(kind, thing)
@@ -183,7 +184,8 @@ def describe(path: str | PathLike[str]) -> dict[str, Any]:
 def _read(package: Package) -> Any:
     kind = package.manifest.kind
     if kind == "detector":
-        return _read_detector(package)
+        with limit_threads(None):
+            return _read_detector(package)
     if kind not in RECORDS:
         raise StorageError(f"The file holds {kind[:40]!r}, expected a detector, evidence or a result.")
     reader = Reader(package)
@@ -204,11 +206,11 @@ def _read_detector(package: Package) -> Detector:
         raise StorageError(f"The content of the file is not sound: expected the settings of {content['class']}.")
     detector = cls(**settings)
     try:
-        detector.check_settings()
+        detector._check_settings()
         as_rng(settings["random_state"])
     except ParameterError as error:
         raise StorageError(f"The content of the file is not sound: {error}") from error
-    return detector.adopt(read_reference(package, learned))
+    return detector._adopt(read_reference(package, learned))
 
 
 def _describe_detector(package: Package) -> dict[str, Any]:
