@@ -1,9 +1,13 @@
+import warnings
+
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.impute import KNNImputer
 
 from gapdrift import ParameterError
-from gapdrift.imputation import IMPUTERS, fit_imputers, impute
+from gapdrift._random import draw_seed
+from gapdrift.imputation import IMPUTERS, ChainedRegressions, ConstantFill, fit_imputers, impute
 
 TABLE = np.array([[1.0, 10.0], [1.0, np.nan], [4.0, 40.0], [np.nan, 10.0]])
 
@@ -45,7 +49,7 @@ def test_other_imputers_are_cloned(rng):
 
 def test_wide_tables_use_few_neighbours(rng):
     (imputer,) = fit_imputers(["iterative"], rng.normal(size=(40, 31)), rng)
-    assert imputer.n_nearest_features == 30
+    assert imputer.neighbours.shape[1] == 30
 
 
 def test_no_rows(rng):
@@ -71,3 +75,29 @@ def test_an_imputer_that_leaves_gaps_is_refused(rng):
     (imputer,) = fit_imputers([Lazy()], TABLE, rng)
     with pytest.raises(ParameterError, match="Lazy"):
         impute(imputer, TABLE)
+
+
+@pytest.mark.parametrize("shape", [(200, 1), (300, 2), (200, 6), (80, 45)])
+@pytest.mark.parametrize("name", list(IMPUTERS))
+def test_plain_records_fill_like_scikit_learn(name, shape, rng):
+    values = rng.normal(size=shape) @ rng.normal(size=(shape[1], shape[1]))
+    values[rng.random(shape) < 0.3] = np.nan
+    (ours,) = fit_imputers([name], values, np.random.default_rng(1))
+    theirs = IMPUTERS[name](shape[1], draw_seed(np.random.default_rng(1)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        theirs.fit(values)
+    fresh = rng.normal(size=(100, shape[1]))
+    fresh[rng.random(fresh.shape) < 0.4] = np.nan
+    fresh[0] = np.nan
+    # scikit-learn takes a shortcut where every cell is missing: a row with values goes along.
+    expected = theirs.transform(np.vstack([fresh, np.zeros(shape[1])]))[:-1]
+    np.testing.assert_allclose(impute(ours, fresh), expected, rtol=1e-9, atol=1e-9)
+    assert isinstance(ours, ChainedRegressions if name == "iterative" else ConstantFill)
+
+
+def test_a_column_without_values_is_filled_with_zeros(rng):
+    values = rng.normal(size=(50, 3))
+    values[:, 1] = np.nan
+    for imputer in fit_imputers(None, values, rng):
+        assert np.array_equal(impute(imputer, values)[:, 1], np.zeros(50))

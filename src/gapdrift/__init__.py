@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from gapdrift._lazy import attach
+from gapdrift._version import __version__ as __version__
 
 if TYPE_CHECKING:
     from gapdrift import datasets
@@ -14,10 +15,12 @@ if TYPE_CHECKING:
         NotFittedError,
         ParameterError,
         SchemaError,
+        StorageError,
     )
     from gapdrift.evidence import Evidence
     from gapdrift.mdlfwf import MDLFWF
     from gapdrift.result import BinFinding, DriftResult, FeatureFinding, Finding, Histogram
+    from gapdrift.storage import load, save
 
 __all__ = [
     "MDLFWF",
@@ -34,10 +37,11 @@ __all__ = [
     "NotFittedError",
     "ParameterError",
     "SchemaError",
+    "StorageError",
     "datasets",
+    "load",
+    "save",
 ]
-
-__version__ = "0.1.0"
 
 __getattr__, __dir__ = attach(
     __name__,
@@ -56,6 +60,9 @@ __getattr__, __dir__ = attach(
         "NotFittedError": "gapdrift.errors",
         "ParameterError": "gapdrift.errors",
         "SchemaError": "gapdrift.errors",
+        "StorageError": "gapdrift.errors",
         "datasets": "gapdrift.datasets",
+        "load": "gapdrift.storage",
+        "save": "gapdrift.storage",
     },
 )

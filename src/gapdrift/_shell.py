@@ -1,15 +1,18 @@
 """What all detectors share: count and test by a fitted reference."""
 
-from typing import Any, Protocol
+from os import PathLike
+from typing import Any, Protocol, Self
 
 from sklearn.base import BaseEstimator
 
 from gapdrift._threads import limit_threads
 from gapdrift._validation import check_count, check_share
+from gapdrift.archive import write_file
 from gapdrift.errors import NotFittedError
 from gapdrift.evidence import Evidence
 from gapdrift.result import DriftResult
 from gapdrift.schema import Schema
+from gapdrift.state import pack_detector
 
 __all__ = ["Detector"]
 
@@ -80,6 +83,36 @@ class Detector(BaseEstimator):  # type: ignore[misc]
         evidence = window if isinstance(window, Evidence) else self.count(window)
         with limit_threads(check_count("n_jobs", self.n_jobs, 1, optional=True)):
             return reference.test(evidence, alpha)
+
+    def save(self, path: str | PathLike[str], *, keep_rows: bool = True) -> None:
+        """Write this fitted detector to a file that `gapdrift.load` reads.
+
+        Parameters
+        ----------
+        path : str or path
+            An older file of this name stays until the new one is complete.
+        keep_rows : bool, default True
+            False guarantees that no row of the reference is written, and raises a `StorageError` where the detector
+            cannot do without.
+        """
+        write_file(path, self._to_bytes(keep_rows=keep_rows))
+
+    def _to_bytes(self, *, keep_rows: bool = True) -> bytes:
+        """Bytes of the file that `save` writes."""
+        reference = self._fitted()
+        self._check_settings()
+        with limit_threads(None):
+            return pack_detector(type(self), self.get_params(deep=False), reference, keep_rows=keep_rows)
+
+    def _check_settings(self) -> Any:
+        """Settings for a fit; those out of their range raise a `ParameterError`."""
+        check_share("alpha", self.alpha)
+        check_count("n_jobs", self.n_jobs, 1, optional=True)
+
+    def _adopt(self, reference: Any) -> Self:
+        """Take a reference that is fitted already."""
+        self.reference_ = reference
+        return self
 
     @property
     def evidence_(self) -> Evidence:

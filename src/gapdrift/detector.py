@@ -6,7 +6,7 @@ from typing import Any, Self
 from gapdrift._random import RandomState, as_rng
 from gapdrift._shell import Detector
 from gapdrift._threads import limit_threads
-from gapdrift._validation import check_choice, check_columns, check_count, check_effect, check_share
+from gapdrift._validation import check_choice, check_columns, check_count, check_effect
 from gapdrift.conditional_reference import (
     ConditionalReference,
     ConditionalSettings,
@@ -109,15 +109,18 @@ class DriftDetector(Detector):
         -------
         self : DriftDetector
         """
-        check_share("alpha", self.alpha)
-        settings = ConditionalSettings(
+        settings = self._check_settings()
+        rng = as_rng(self.random_state)
+        with limit_threads(check_count("n_jobs", self.n_jobs, 1, optional=True)):
+            return self._adopt(fit_conditional_reference(reference, settings, rng))
+
+    def _check_settings(self) -> ConditionalSettings:
+        """Settings for a fit; those out of their range raise a `ParameterError`."""
+        super()._check_settings()
+        return ConditionalSettings(
             distance=check_choice("distance", self.distance, ("closed-form", "boosted")),
             min_effect=check_effect("min_effect", self.min_effect),
             target=self.target,
             categories=check_columns("categories", self.categories),
             ignore=check_columns("ignore", self.ignore),
         )
-        rng = as_rng(self.random_state)
-        with limit_threads(check_count("n_jobs", self.n_jobs, 1, optional=True)):
-            self.reference_ = fit_conditional_reference(reference, settings, rng)
-        return self

@@ -15,14 +15,16 @@ from sklearn.base import clone
 from sklearn.ensemble import GradientBoostingRegressor, HistGradientBoostingRegressor
 
 from gapdrift._random import draw_seed
+from gapdrift._threads import limit_threads
 from gapdrift.errors import ParameterError
-from gapdrift.imputation import Imputer, impute
+from gapdrift.imputation import FittedImputer, impute
 from gapdrift.missingness import draw_mask
 
 __all__ = [
     "ImputedDistance",
     "LearnedDistance",
     "Regressor",
+    "TrainingPairs",
     "default_regressor",
     "learn_distance",
     "pair_features",
@@ -49,6 +51,9 @@ FARTHEST = 1e30
 IMPORTANCE_PAIRS = 500
 """Pairs on which permutation importances are measured, at most."""
 
+KEPT_BYTES = 32 * 2**20
+"""Memory that the training pairs kept with a model take, at most: half a million pairs."""
+
 STACKED_CELLS = 4_000_000
 """Cells of shuffled copies held in memory at once."""
 
@@ -74,6 +79,46 @@ class Regressor(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
+class TrainingPairs:
+    """The pairs that a regressor was fitted on, so that it can be fitted again: no row is among them.
+
+    Parameters
+    ----------
+    gaps : (pairs, bytes) array of uint8
+        Missing cells of the first row, then of the second, eight to a byte.
+    n_gaps : int
+        Twice the number of columns.
+    imputed : (pairs, imputers) array
+        Distances after each imputation, in the regressor's unit.
+    distances : (pairs,) array
+        What the regressor learned, in its unit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> pairs = TrainingPairs.of(np.array([[1.0, 0.0, 2.5]]), np.array([3.0]), 1)
+    >>> pairs.features()
+    array([[1. , 0. , 2.5]])
+    """
+
+    gaps: NDArray[np.uint8]
+    n_gaps: int
+    imputed: Matrix
+    distances: Vector
+
+    @classmethod
+    def of(cls, features: Matrix, distances: Vector, n_imputers: int) -> "TrainingPairs":
+        """Pairs from the features and distances that were fitted."""
+        gaps = np.packbits(features[:, :-n_imputers] > 0, axis=1)
+        return cls(gaps, features.shape[1] - n_imputers, features[:, -n_imputers:].copy(), distances)
+
+    def features(self) -> Matrix:
+        """Features that were fitted: (pairs, features)."""
+        gaps = np.unpackbits(self.gaps, axis=1, count=self.n_gaps)
+        return np.column_stack([gaps.astype(float), self.imputed])
+
+
+@dataclass(frozen=True, eq=False)
 class LearnedDistance:
     """Distances predicted by a regressor (the paper's L_mask and sigma_mask).
 
@@ -81,7 +126,7 @@ class LearnedDistance:
     ----------
     regressor : Regressor
         Fitted on all pairs.
-    imputers : tuple of Imputer
+    imputers : tuple of FittedImputer
         Fitted on the reference.
     error : float
         Standard deviation of the residuals on pairs of unseen rows.
@@ -89,13 +134,16 @@ class LearnedDistance:
         Share of each pair feature: missing cells of the first row, of the second row, imputed distances.
     scale : float
         Unit in which the regressor sees distances: boosted trees count in single precision.
+    pairs : TrainingPairs or None
+        Kept where the regressor can only be stored by fitting it again, and the pairs are not too many.
     """
 
     regressor: Regressor
-    imputers: tuple[Imputer, ...]
+    imputers: tuple[FittedImputer, ...]
     error: float
     importances: Vector
     scale: float = 1.0
+    pairs: TrainingPairs | None = None
 
     def between(self, values: Matrix, missing: Mask, first: NDArray[np.intp], second: NDArray[np.intp]) -> Vector:
         """Distances of pairs of rows, given by their positions: (pairs,).
@@ -138,13 +186,13 @@ class ImputedDistance:
 
     Parameters
     ----------
-    imputer : Imputer
+    imputer : FittedImputer
         Fitted on the reference.
     error : float
         Zero: imputation does not know its error.
     """
 
-    imputer: Imputer
+    imputer: FittedImputer
     error: float = 0.0
     importances: Vector = field(default_factory=lambda: np.empty(0))
 
@@ -210,7 +258,7 @@ def learn_distance(
     values: Matrix,
     rates: Vector,
     owner: NDArray[np.intp],
-    imputers: tuple[Imputer, ...],
+    imputers: tuple[FittedImputer, ...],
     *,
     regressor: Regressor | None,
     n_splits: int,
@@ -227,7 +275,7 @@ def learn_distance(
         Rates at which cells are hidden.
     owner : (matrix columns,) array
         Input column of each matrix column: the levels of one category are hidden together.
-    imputers : tuple of Imputer
+    imputers : tuple of FittedImputer
         Fitted on the reference.
     regressor : Regressor or None
         None is `default_regressor`. Cloned, never fitted itself.
@@ -264,7 +312,8 @@ def learn_distance(
     error = _validation_error(template, features, distances, folds, n_splits) * scale
     fitted = _fit(template, features, distances)
     importances = _importances(fitted, features, distances, rng)
-    return LearnedDistance(fitted, imputers, error, importances, scale)
+    pairs = _keep_pairs(fitted, features, distances, len(imputers))
+    return LearnedDistance(fitted, imputers, error, importances, scale, pairs)
 
 
 def pair_features(
@@ -320,8 +369,17 @@ def _seeded(regressor: Regressor, rng: np.random.Generator) -> Any:
 
 def _fit(template: Regressor, features: Matrix, distances: Vector) -> Any:
     fitted: Any = clone(template, safe=False)
-    fitted.fit(features, distances)
+    # Several threads add up in another order: the same seed would give other digits on another machine.
+    with limit_threads(None):
+        fitted.fit(features, distances)
     return fitted
+
+
+def _keep_pairs(fitted: Regressor, features: Matrix, distances: Vector, n_imputers: int) -> TrainingPairs | None:
+    each = -(-features.shape[1] // 8) + 8 * (n_imputers + 1)
+    affordable = len(features) * each <= KEPT_BYTES
+    again = isinstance(fitted, HistGradientBoostingRegressor)
+    return TrainingPairs.of(features, distances, n_imputers) if again and affordable else None
 
 
 def _predict(regressor: Regressor, features: Matrix) -> Vector:
@@ -377,7 +435,7 @@ def _training_features(
     rows: Matrix,
     hidden: Mask,
     owner: NDArray[np.intp],
-    imputers: tuple[Imputer, ...],
+    imputers: tuple[FittedImputer, ...],
     first: NDArray[np.intp],
     second: NDArray[np.intp],
     centres: Matrix | None,

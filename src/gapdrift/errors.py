@@ -7,6 +7,7 @@ Every message says what was wrong, what was got, what was expected and what to d
     │   └── SchemaError                     the table does not fit the reference's columns
     ├── ParameterError        (ValueError)  a setting is out of its range
     ├── EvidenceError         (ValueError)  evidence that does not belong together
+    ├── StorageError          (ValueError)  a file that cannot be written or read
     └── NotFittedError        (ValueError, AttributeError)  asked before ``fit``
 """
 
@@ -17,6 +18,7 @@ __all__ = [
     "NotFittedError",
     "ParameterError",
     "SchemaError",
+    "StorageError",
 ]
 
 
@@ -80,6 +82,23 @@ class EvidenceError(GapdriftError, ValueError):
     >>> import gapdrift as gd
     >>> issubclass(gd.EvidenceError, gd.GapdriftError)
     True
+    """
+
+
+class StorageError(GapdriftError, ValueError):
+    """A file that cannot be written or read: absent, damaged, foreign, too new, or of something that has no form.
+
+    It is no OSError, also where the system refused: what to do is in the message, and the system's own error is its
+    ``__cause__``.
+
+    Examples
+    --------
+    >>> import gapdrift as gd
+    >>> try:
+    ...     gd.load("absent.gapdrift")
+    ... except gd.StorageError as error:
+    ...     print(error)
+    Cannot read 'absent.gapdrift': No such file or directory.
     """
 
 

@@ -18,7 +18,7 @@ from gapdrift.encoding import Encoded, encode
 from gapdrift.errors import InputError
 from gapdrift.evidence import Evidence
 from gapdrift.hypothesis import MIN_EXPECTED, expected_frequencies, pearson
-from gapdrift.imputation import Imputer, fit_imputers, impute
+from gapdrift.imputation import FittedImputer, Imputer, fit_imputers, impute
 from gapdrift.membership import fuzzy_weights
 from gapdrift.missingness import missing_rates
 from gapdrift.partition import ROWS_PER_BIN, Partition, default_bins, fit_partition
@@ -169,7 +169,7 @@ def _choose_bins(n_rows: int, settings: FuzzySettings) -> tuple[int, tuple[str, 
 
 
 def _solid_rows(
-    rows: Encoded, imputers: tuple[Imputer, ...], n_bins: int, settings: FuzzySettings
+    rows: Encoded, imputers: tuple[FittedImputer, ...], n_bins: int, settings: FuzzySettings
 ) -> tuple[Matrix, tuple[str, ...]]:
     """Rows without NaN to learn from, and a note where they are imputed ones."""
     complete = rows.values[~np.isnan(rows.values).any(axis=1)]
@@ -188,7 +188,7 @@ def _fit_distance(
     solid: Matrix,
     rows: Encoded,
     schema: Schema,
-    imputers: tuple[Imputer, ...],
+    imputers: tuple[FittedImputer, ...],
     partition: Partition,
     settings: FuzzySettings,
     rng: np.random.Generator,

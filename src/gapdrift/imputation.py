@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Protocol, runtime_checkable
 
@@ -15,9 +16,11 @@ from sklearn.impute import IterativeImputer, SimpleImputer
 from gapdrift._random import draw_seed
 from gapdrift.errors import ParameterError
 
-__all__ = ["IMPUTERS", "Imputer", "fit_imputers", "impute"]
+__all__ = ["IMPUTERS", "ChainedRegressions", "ConstantFill", "FittedImputer", "Imputer", "fit_imputers", "impute"]
 
 Matrix = NDArray[np.float64]
+Vector = NDArray[np.float64]
+Indices = NDArray[np.intp]
 
 MAX_NEIGHBOURS = 30
 """Columns that iterative imputation regresses each column on, at most: its cost grows with their square."""
@@ -46,17 +49,94 @@ class Imputer(Protocol):
         ...
 
 
+class FittedImputer(Protocol):
+    """What is left of an imputation method once it is fitted: ``transform``."""
+
+    def transform(self, X: Matrix) -> Matrix:
+        """Fill the gaps of other rows."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class ConstantFill:
+    """One number for the gaps of each column: what zero, mean, median and most frequent come down to.
+
+    Parameters
+    ----------
+    constants : (columns,) array
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> ConstantFill(np.array([1.0, 2.0])).transform(np.array([[5.0, np.nan]]))
+    array([[5., 2.]])
+    """
+
+    constants: Vector
+
+    def transform(self, X: Matrix) -> Matrix:
+        """Fill the gaps of rows: (rows, columns)."""
+        return np.where(np.isnan(X), self.constants, X)
+
+
+@dataclass(frozen=True, eq=False)
+class ChainedRegressions:
+    """Gaps predicted from the other columns, one column after the other: what iterative imputation comes down to.
+
+    Parameters
+    ----------
+    constants : (columns,) array
+        What gaps start from.
+    columns : (steps,) array
+        The column that each step fills, some rounds one after the other.
+    neighbours : (steps, k) array
+        The columns that it is predicted from.
+    coefficients : (steps, k) array
+    intercepts : (steps,) array
+
+    Notes
+    -----
+    A plain record instead of scikit-learn's estimators: it can be stored, and what it returns is the same to the bit
+    before and after.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> steps = np.array([1]), np.array([[0]]), np.array([[2.0]]), np.array([0.5])
+    >>> ChainedRegressions(np.zeros(2), *steps).transform(np.array([[3.0, np.nan]]))
+    array([[3. , 6.5]])
+    """
+
+    constants: Vector
+    columns: Indices
+    neighbours: Indices
+    coefficients: Matrix
+    intercepts: Vector
+
+    def transform(self, X: Matrix) -> Matrix:
+        """Fill the gaps of rows: (rows, columns)."""
+        missing = np.isnan(X)
+        filled = np.where(missing, self.constants, X)
+        gaps = {int(column): np.flatnonzero(missing[:, column]) for column in np.unique(self.columns)}
+        steps = zip(self.columns.tolist(), self.neighbours, self.coefficients, self.intercepts, strict=True)
+        for column, neighbours, coefficients, intercept in steps:
+            rows = gaps[column]
+            if len(rows):
+                filled[rows, column] = filled[np.ix_(rows, neighbours)] @ coefficients + intercept
+        return filled
+
+
 def _iterative(n_columns: int, seed: int) -> Any:
     neighbours = None if n_columns <= MAX_NEIGHBOURS else MAX_NEIGHBOURS
-    return IterativeImputer(max_iter=10, n_nearest_features=neighbours, random_state=seed)
+    return IterativeImputer(max_iter=10, n_nearest_features=neighbours, random_state=seed, keep_empty_features=True)
 
 
 IMPUTERS: Mapping[str, Callable[[int, int], Imputer]] = MappingProxyType(
     {
-        "zero": lambda *_: SimpleImputer(strategy="constant", fill_value=0.0),
-        "mean": lambda *_: SimpleImputer(strategy="mean"),
-        "median": lambda *_: SimpleImputer(strategy="median"),
-        "most_frequent": lambda *_: SimpleImputer(strategy="most_frequent"),
+        "zero": lambda *_: SimpleImputer(strategy="constant", fill_value=0.0, keep_empty_features=True),
+        "mean": lambda *_: SimpleImputer(strategy="mean", keep_empty_features=True),
+        "median": lambda *_: SimpleImputer(strategy="median", keep_empty_features=True),
+        "most_frequent": lambda *_: SimpleImputer(strategy="most_frequent", keep_empty_features=True),
         "iterative": _iterative,
     }
 )
@@ -65,7 +145,7 @@ IMPUTERS: Mapping[str, Callable[[int, int], Imputer]] = MappingProxyType(
 
 def fit_imputers(
     imputers: Sequence[str | Imputer] | None, values: Matrix, rng: np.random.Generator
-) -> tuple[Imputer, ...]:
+) -> tuple[FittedImputer, ...]:
     """Imputers fitted on the rows of a reference.
 
     Parameters
@@ -77,7 +157,8 @@ def fit_imputers(
 
     Returns
     -------
-    fitted : tuple of Imputer
+    fitted : tuple of FittedImputer
+        Those of the pool as `ConstantFill` and `ChainedRegressions`, others as they are.
 
     Examples
     --------
@@ -89,28 +170,34 @@ def fit_imputers(
     pool = tuple(IMPUTERS) if imputers is None else tuple(imputers)
     if not pool:
         raise ParameterError("imputers is empty, expected at least one name or imputer.")
-    return tuple(_fit(_make(method, values.shape[1], rng), values) for method in pool)
+    fitted = (_fit(_make(method, values.shape[1], rng), values) for method in pool)
+    return tuple(
+        _plain(imputer) if isinstance(method, str) else imputer for method, imputer in zip(pool, fitted, strict=True)
+    )
 
 
-def impute(imputer: Imputer, values: Matrix) -> Matrix:
+def impute(imputer: FittedImputer, values: Matrix) -> Matrix:
     """Rows with their gaps filled.
 
     Parameters
     ----------
-    imputer : Imputer
-        Fitted.
+    imputer : FittedImputer
     values : (rows, columns) array, NaN where missing
 
     Returns
     -------
     filled : (rows, columns) array
     """
-    if not len(values):
-        return values.copy()
+    if isinstance(imputer, ConstantFill | ChainedRegressions) or not len(values):
+        filled = imputer.transform(values) if len(values) else values.copy()
+        return _check_filled(imputer, filled, values)
     # Some imputers take a shortcut where every cell is missing, and would fill a row otherwise when it comes
     # alone than in a crowd: a row with values goes along.
     company = np.vstack([values, np.zeros((1, values.shape[1]))])
-    filled = _as_matrix(imputer, imputer.transform(company))[:-1]
+    return _check_filled(imputer, _as_matrix(imputer, imputer.transform(company))[:-1], values)
+
+
+def _check_filled(imputer: FittedImputer, filled: Matrix, values: Matrix) -> Matrix:
     if filled.shape != values.shape or not np.isfinite(filled).all():
         raise ParameterError(
             f"The imputer {type(imputer).__name__} returned the shape {filled.shape} "
@@ -120,7 +207,24 @@ def impute(imputer: Imputer, values: Matrix) -> Matrix:
     return filled
 
 
-def _as_matrix(imputer: Imputer, filled: Any) -> Matrix:
+def _plain(imputer: Any) -> FittedImputer:
+    """Record of a fitted imputer of the pool, made of its public attributes."""
+    if isinstance(imputer, SimpleImputer):
+        return ConstantFill(np.asarray(imputer.statistics_, dtype=float))
+    constants = np.asarray(imputer.initial_imputer_.statistics_, dtype=float)
+    # A single column, or one without any value at all, is not regressed.
+    steps = imputer.imputation_sequence_ if imputer.n_iter_ else []
+    width = len(steps[0].neighbor_feat_idx) if steps else 0
+    return ChainedRegressions(
+        constants,
+        np.array([step.feat_idx for step in steps], dtype=np.intp),
+        np.array([step.neighbor_feat_idx for step in steps], dtype=np.intp).reshape(len(steps), width),
+        np.array([step.estimator.coef_ for step in steps], dtype=float).reshape(len(steps), width),
+        np.array([step.estimator.intercept_ for step in steps], dtype=float),
+    )
+
+
+def _as_matrix(imputer: FittedImputer, filled: Any) -> Matrix:
     try:
         return np.array(filled, dtype=float, ndmin=2)
     except (TypeError, ValueError) as error:

@@ -6,7 +6,7 @@ from typing import Any, Self
 from gapdrift._random import RandomState, as_rng
 from gapdrift._shell import Detector
 from gapdrift._threads import limit_threads
-from gapdrift._validation import check_choice, check_columns, check_count, check_share
+from gapdrift._validation import check_choice, check_columns, check_count
 from gapdrift.distance import Regressor, published_regressor
 from gapdrift.errors import ParameterError
 from gapdrift.fuzzy_reference import FuzzyReference, FuzzySettings, fit_fuzzy_reference
@@ -165,17 +165,22 @@ class MDLFWF(Detector):
         -------
         self : MDLFWF
         """
-        check_share("alpha", self.alpha)
-        settings = self._settings()
+        settings = self._check_settings()
         rng = as_rng(self.random_state)
         with limit_threads(check_count("n_jobs", self.n_jobs, 1, optional=True)):
-            self.reference_ = fit_fuzzy_reference(reference, settings, rng)
+            return self._adopt(fit_fuzzy_reference(reference, settings, rng))
+
+    def _adopt(self, reference: FuzzyReference) -> Self:
+        """Take a reference that is fitted already."""
+        super()._adopt(reference)
         self.centres_ = self.reference_.partition.centres
         self.distance_error_ = self.reference_.distance.error
         self.feature_importances_ = self.reference_.distance.importances
         return self
 
-    def _settings(self) -> FuzzySettings:
+    def _check_settings(self) -> FuzzySettings:
+        """Settings for a fit; those out of their range raise a `ParameterError`."""
+        super()._check_settings()
         usable = isinstance(self.regressor, Regressor) and not isinstance(self.regressor, type)
         if self.regressor is not None and not usable:
             raise ParameterError(f"regressor is {self.regressor!r}, expected None or an object with fit and predict.")

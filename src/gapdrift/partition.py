@@ -29,6 +29,8 @@ class Partition:
     Parameters
     ----------
     centres : (bins, columns) array
+    sizes : (bins,) array or None
+        Rows that each centre is the mean of.
 
     Examples
     --------
@@ -39,6 +41,7 @@ class Partition:
     """
 
     centres: Matrix
+    sizes: NDArray[np.intp] | None = None
 
     def __len__(self) -> int:
         """Return the number of bins."""
@@ -101,7 +104,8 @@ def fit_partition(values: Matrix, n_bins: int, rng: np.random.Generator, *, star
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         kmeans.fit(values / scale)
-    _, first = np.unique(kmeans.cluster_centers_, axis=0, return_index=True)
+    _, first, place = np.unique(kmeans.cluster_centers_, axis=0, return_index=True, return_inverse=True)
+    sizes = np.bincount(place.reshape(-1)[kmeans.labels_], minlength=len(first))
     centres = kmeans.cluster_centers_[np.sort(first)] * scale
     centres.setflags(write=False)
-    return Partition(centres)
+    return Partition(centres, sizes[np.argsort(first)])

@@ -85,6 +85,8 @@ class Profile:
         Whether the directions are the columns themselves.
     residuals : Residuals
     centres : (bins, d) array
+    bin_rows : (bins,) array or None
+        Rows that each centre is the mean of.
     boosted : LearnedDistance or None
         Where distances to the centres are learned instead of in closed form.
     products : (2, n_products) array
@@ -102,6 +104,7 @@ class Profile:
     direct: bool
     residuals: Residuals
     centres: Matrix
+    bin_rows: Indices | None
     boosted: LearnedDistance | None
     products: Indices
     gap_pairs: Indices
@@ -163,7 +166,8 @@ def fit_profile(rows: Encoded, compared: Encoded, schema: Schema, distance: str,
         hidden = complete_rows(model, others, rng)
     residuals = fit_residuals(model, hidden, directions, rng, schema.owner)
     n_bins = int(np.clip(len(values) // 50, 2, MAX_BINS))
-    centres = fit_partition(completed @ directions, n_bins, rng, starts=3).centres
+    partition = fit_partition(completed @ directions, n_bins, rng, starts=3)
+    centres, bin_rows = partition.centres, partition.sizes
     boosted = _boost(values, rows.missing, filled, schema, rng) if distance == "boosted" else None
     products = np.array(np.triu_indices(directions.shape[1]))
     pairs = _choose_gap_pairs(rows.missing)
@@ -177,6 +181,7 @@ def fit_profile(rows: Encoded, compared: Encoded, schema: Schema, distance: str,
         direct,
         residuals,
         centres,
+        bin_rows,
         boosted,
         products,
         pairs,
