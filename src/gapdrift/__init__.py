@@ -1,6 +1,7 @@
 """Drift detection for tables with missing values."""
 
 from gapdrift import datasets
+from gapdrift._version import __version__ as __version__
 from gapdrift.detector import DriftDetector
 from gapdrift.errors import (
     EvidenceError,
@@ -31,5 +32,3 @@ __all__ = [
     "SchemaError",
     "datasets",
 ]
-
-__version__ = "0.1.0"
