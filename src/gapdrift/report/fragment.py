@@ -5,7 +5,7 @@ from gapdrift.report.charts import draw_spark
 from gapdrift.report.markup import name, phrase, text
 from gapdrift.report.ranking import Record, rank_features, state
 from gapdrift.report.sentences import BADGES, certainty, headline, next_step, other_side
-from gapdrift.report.words import count, effect_word, format_p_value, percent
+from gapdrift.report.words import count, effect_word, format_p_value, missing_change
 
 __all__ = ["render_fragment"]
 
@@ -60,8 +60,7 @@ def _row(feature: Record) -> str:
     return (
         f'<tr><th scope="row">{name(feature["name"])}</th><td>{spark}</td><td>{text(p_value)}</td>'
         f"<td>{effect:.2f} {effect_word(effect)}</td>"
-        f"<td>{text(percent(feature['missing_reference']))} \N{RIGHTWARDS ARROW} "
-        f"{text(percent(feature['missing_window']))}</td></tr>"
+        f"<td>{text(missing_change(feature['missing_reference'], feature['missing_window']))}</td></tr>"
     )
 
 

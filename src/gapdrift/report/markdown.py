@@ -4,7 +4,17 @@ import re
 
 from gapdrift.report.ranking import Record, moved_gaps, rank_features, state
 from gapdrift.report.sentences import BADGES, certainty, headline, nature, next_step, other_side
-from gapdrift.report.words import Name, Phrase, clean, count, effect_word, format_p_value, percent, shown
+from gapdrift.report.words import (
+    Name,
+    Phrase,
+    clean,
+    count,
+    effect_word,
+    format_p_value,
+    missing_change,
+    shown,
+    visible,
+)
 
 __all__ = ["render_markdown"]
 
@@ -13,7 +23,6 @@ MAX_ROWS = 10
 
 MAX_NOTES = 8
 MAX_LETTERS = 300
-ARROW = "\N{RIGHTWARDS ARROW}"
 
 
 def render_markdown(record: Record) -> str:
@@ -49,9 +58,9 @@ def escape(words: str) -> str:
     >>> escape("a|b *c*")
     'a\\|b \\*c\\*'
     """
-    quiet = re.sub(r"([\\`*_{}\[\]<>|~$&!])", r"\\\1", clean(words))
+    quiet = re.sub(r"([\\`*_{}\[\]<>|~$&!])", r"\\\1", visible(words))
     # No backslash stops GitHub from linking @someone, #12 or an address: an invisible joint does.
-    return re.sub(r"(@|#|://|www\.)", lambda found: f"{found[0]}\N{WORD JOINER}", quiet)
+    return re.sub(r"(?<=@|#)|(?=://|(?<=www)\.)", "\N{WORD JOINER}", quiet)
 
 
 def code(name: str, *, in_table: bool = False) -> str:
@@ -98,7 +107,7 @@ def _gaps(record: Record) -> str:
 
 
 def _change(feature: Record) -> str:
-    return escape(f"{percent(feature['missing_reference'])} {ARROW} {percent(feature['missing_window'])}")
+    return escape(missing_change(feature["missing_reference"], feature["missing_window"]))
 
 
 def _notes(record: Record) -> str:
@@ -106,7 +115,7 @@ def _notes(record: Record) -> str:
     told = [words for words in record["warnings"] if words != said]
     if not told:
         return ""
-    lines = [f"- {escape(words[:MAX_LETTERS])}" for words in told[:MAX_NOTES]]
+    lines = [f"- {escape(clean(words[:MAX_LETTERS]))}" for words in told[:MAX_NOTES]]
     more = [f"- and {count(len(told) - MAX_NOTES)} more"] if len(told) > MAX_NOTES else []
     return "\n".join(["**Notes**", "", *lines, *more])
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-from gapdrift.report.words import Name, Phrase, clean, shown
+from gapdrift.report.words import Name, Phrase, clean, shown, visible
 
 __all__ = ["Cell", "Head", "breakable", "name", "phrase", "table", "text"]
 
@@ -19,8 +19,8 @@ class Head:
     Parameters
     ----------
     label : str
-    sort : {"", "text", "number"}
-        What its cells are sorted by, where they can be.
+    sort : {"", "text", "rising", "falling"}
+        How its cells are sorted, where they can be: as text, or as numbers in this direction first.
     kind : str
         CSS class of the column.
     """
@@ -37,14 +37,14 @@ class Cell:
     Parameters
     ----------
     html : str
-    key : float, str or None
-        What it is sorted by; None comes last.
+    key : float or None
+        What it is sorted by; None comes last. Text is sorted as it stands.
     kind : str
         CSS class.
     """
 
     html: str
-    key: float | str | None = None
+    key: float | None = None
     kind: str = ""
 
 
@@ -59,10 +59,10 @@ def text(words: str) -> str:
     return escape(clean(words))
 
 
-def name(words: str, most: int = 48) -> str:
-    """Name of a column or level; where it is cut, pointing at it tells more."""
-    short, full = shown(words, most), clean(words)
-    more = f' title="{escape(shown(words, MAX_FULL_NAME))}"' if len(full) > most else ""
+def name(words: str, most: int = 48, *, full: bool = True) -> str:
+    """Name of a column or level; where it is cut, pointing at it tells more, unless ``full`` is false."""
+    short = shown(words, most)
+    more = f' title="{escape(shown(words, MAX_FULL_NAME))}"' if full and len(clean(words)) > most else ""
     return f'<bdi class="name"{more}>{breakable(escape(short))}</bdi>'
 
 
@@ -79,7 +79,7 @@ def phrase(pieces: Phrase) -> str:
     >>> phrase(("Values of ", Name("a<b"), "."))
     'Values of <bdi class="name">a&lt;b</bdi>.'
     """
-    return "".join(name(piece.text) if isinstance(piece, Name) else escape(piece) for piece in pieces)
+    return "".join(name(piece.text) if isinstance(piece, Name) else escape(visible(piece)) for piece in pieces)
 
 
 def table(caption: str, heads: Sequence[Head], rows: Sequence[Sequence[Cell]], *, kind: str = "") -> str:
@@ -113,14 +113,10 @@ def _head(head: Head) -> str:
 
 
 def _cell(cell: Cell, place: int) -> str:
-    key = "" if cell.key is None else f' data-key="{_key(cell.key)}"'
+    key = "" if cell.key is None else f' data-key="{cell.key:.6g}"'
     tag, scope = ("td", "") if place else ("th", ' scope="row"')
     return f"<{tag}{scope}{_class(cell.kind)}{key}>{cell.html}</{tag}>"
 
 
 def _class(kind: str) -> str:
     return f' class="{kind}"' if kind else ""
-
-
-def _key(key: float | str) -> str:
-    return text(key[:MAX_FULL_NAME]) if isinstance(key, str) else f"{key:.6g}"

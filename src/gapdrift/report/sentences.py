@@ -84,11 +84,7 @@ def next_step(record: Record) -> Phrase:
     if "values" not in alarms(record):
         return _trace_gaps(record)
     moved = listed(feature["name"] for feature in moved_values(record)) or ("these data",)
-    start = (
-        "Check how ",
-        *moved,
-        " came about after the reference; if the change is real, retrain what depends on it.",
-    )
+    start = ("Check the source of ", *moved, "; if the change is real, retrain what depends on it.")
     return (*start, " ", *_trace_gaps(record)) if "gaps" in alarms(record) else start
 
 

@@ -15,11 +15,13 @@ __all__ = [
     "effect_word",
     "format_p_value",
     "listed",
+    "missing_change",
     "number",
     "number_within",
     "percent",
     "plain",
     "shown",
+    "visible",
 ]
 
 EFFECT_STEPS = ((0.5, "large"), (0.3, "medium"), (0.1, "small"))
@@ -58,7 +60,7 @@ def plain(phrase: Phrase) -> str:
     >>> plain(("The values of ", Name("price"), " differ."))
     'The values of price differ.'
     """
-    return "".join(shown(piece.text) if isinstance(piece, Name) else piece for piece in phrase)
+    return "".join(shown(piece.text) if isinstance(piece, Name) else visible(piece) for piece in phrase)
 
 
 def listed(names: Iterable[str], most: int = 3) -> Phrase:
@@ -86,7 +88,18 @@ def clean(text: str) -> str:
     >>> clean("two\nlines"), clean("a\x00b") == "a\N{REPLACEMENT CHARACTER}b"
     ('two lines', True)
     """
-    return "".join(REPLACEMENT if _is_harmful(letter) else letter for letter in " ".join(text.split()))
+    return " ".join(visible(text).split())
+
+
+def visible(text: str) -> str:
+    """Text with its spaces as they are, in which every letter can be shown.
+
+    Examples
+    --------
+    >>> visible(" and ")
+    ' and '
+    """
+    return "".join(_visible(letter) for letter in text)
 
 
 def shown(name: str, most: int = 48) -> str:
@@ -120,6 +133,17 @@ def percent(share: float) -> str:
     if 0.999 < share < 1.0:
         return ">99.9%"
     return f"{share:.1%}" if 0.0 < share < 0.0995 or 0.9905 <= share < 1.0 else f"{share:.0%}"
+
+
+def missing_change(before: float, after: float) -> str:
+    """Shares of missing cells of reference and window.
+
+    Examples
+    --------
+    >>> missing_change(0.1, 0.22), missing_change(0.0, 0.0)
+    ('10% \N{RIGHTWARDS ARROW} 22%', 'none')
+    """
+    return f"{percent(before)} \N{RIGHTWARDS ARROW} {percent(after)}" if before or after else "none"
 
 
 def number(value: float) -> str:
@@ -205,9 +229,12 @@ def effect_word(effect_size: float) -> str:
     return next((word for least, word in EFFECT_STEPS if effect_size >= least), "very small")
 
 
-def _is_harmful(letter: str) -> bool:
-    return (
+def _visible(letter: str) -> str:
+    if letter.isspace():
+        return " "
+    harmful = (
         unicodedata.category(letter) in {"Cc", "Cs"}
         or unicodedata.bidirectional(letter) in DIRECTION_MARKS
-        or letter in "\u200e\u200f\u061c\u2028\u2029"
+        or letter in "\u200e\u200f\u061c"
     )
+    return REPLACEMENT if harmful else letter

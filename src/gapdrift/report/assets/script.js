@@ -14,15 +14,17 @@
 
   // Sorting: a cell without a key stays last, whatever the direction.
   const told = document.getElementById("told");
-  const compare = (kind) => kind === "number" ? (a, b) => Number(a) - Number(b) : (a, b) => a.localeCompare(b);
+  const compare = (kind) => kind === "text" ? (a, b) => a.localeCompare(b) : (a, b) => Number(a) - Number(b);
   const sort = (head, button) => {
-    const first = head.dataset.sort === "number" && !head.classList.contains("rising") ? "descending" : "ascending";
+    // What is large is looked for first, except p-values.
+    const first = head.dataset.sort === "falling" ? "descending" : "ascending";
     const second = first === "ascending" ? "descending" : "ascending";
     const order = head.getAttribute("aria-sort") === first ? second : first;
     const sign = order === "ascending" ? 1 : -1;
     const by = compare(head.dataset.sort);
     const body = head.closest("table").tBodies[0];
-    const keyed = Array.from(body.rows, (row) => [row.cells[head.cellIndex].dataset.key, row]);
+    const keyOf = (cell) => head.dataset.sort === "text" ? (cell.querySelector(".name") || cell).textContent : cell.dataset.key;
+    const keyed = Array.from(body.rows, (row) => [keyOf(row.cells[head.cellIndex]), row]);
     keyed.sort(([a], [b]) => a === undefined || b === undefined
       ? Number(a === undefined) - Number(b === undefined) : sign * by(a, b));
     body.append(...keyed.map(([, row]) => row));

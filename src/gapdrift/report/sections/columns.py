@@ -5,7 +5,7 @@ from gapdrift.report.histogram import change, intervals, levels
 from gapdrift.report.markup import Cell, Head, name, phrase, table, text
 from gapdrift.report.ranking import Record, has_moved_gaps, has_moved_values, rank_features
 from gapdrift.report.sections._section import LEGEND, Section
-from gapdrift.report.words import EFFECT_RULE, count, effect_word, format_p_value, percent
+from gapdrift.report.words import EFFECT_RULE, count, effect_word, format_p_value, missing_change, percent
 
 __all__ = ["MAX_CHARTS", "MAX_ROWS", "MAX_SPARKS", "columns", "distributions"]
 
@@ -15,15 +15,18 @@ MAX_ROWS = 1_000
 MAX_SPARKS = 40
 """Columns listed with a small chart."""
 
+MAX_LONG_NAMES = 200
+"""Columns whose names are told at length: a thousand long names would be a megabyte."""
+
 MAX_CHARTS = 8
 """Columns drawn large."""
 
 HEADS = (
     Head("Column", "text"),
     Head("Distribution", "", "picture"),
-    Head("Effect size", "number", "number"),
-    Head("Adjusted p", "number", "number"),
-    Head("Missing", "number", "number"),
+    Head("Effect size", "falling", "number"),
+    Head("Adjusted p", "rising", "number"),
+    Head("Missing", "falling", "number"),
 )
 
 
@@ -35,7 +38,7 @@ def columns(record: Record) -> Section | None:
     if all(feature["p_value"] is None for feature in ranked):
         said = "This detector tests the rows as a whole. It names no columns; the sections below tell where rows moved."
         return Section("columns", "Columns", f"<p>{said}</p>")
-    rows = [_row(feature, record, place < MAX_SPARKS) for place, feature in enumerate(ranked[:MAX_ROWS])]
+    rows = [_row(feature, record, place) for place, feature in enumerate(ranked[:MAX_ROWS])]
     notes = [f"Effect size: {EFFECT_RULE}.", *_cuts(len(ranked))]
     caption = "Columns, those that moved most first; missing: share of cells, reference to window"
     kind = "columns long" if len(rows) > 25 else "columns"
@@ -66,13 +69,14 @@ def _cuts(n_columns: int) -> list[str]:
     return notes
 
 
-def _row(feature: Record, record: Record, with_chart: bool) -> list[Cell]:
+def _row(feature: Record, record: Record, place: int) -> list[Cell]:
     histogram = feature["histogram"]
-    spark = draw_spark(histogram) if with_chart and histogram is not None else ""
+    spark = draw_spark(histogram) if place < MAX_SPARKS and histogram is not None else ""
+    called = name(feature["name"]) if place < MAX_LONG_NAMES else name(feature["name"], 32, full=False)
     effect, p_value = feature["effect_size"], feature["adjusted_p_value"]
     before, after = feature["missing_reference"], feature["missing_window"]
     return [
-        Cell(name(feature["name"]) + _marks(feature, record), feature["name"]),
+        Cell(called + _marks(feature, record)),
         Cell(spark, None, "picture"),
         Cell(
             "" if effect is None else f"{effect:.2f} <small class='word'>{effect_word(effect)}</small>",
@@ -85,9 +89,8 @@ def _row(feature: Record, record: Record, with_chart: bool) -> list[Cell]:
 
 
 def _missing(before: float, after: float) -> str:
-    if not (before or after):
-        return "<small>none</small>"
-    return f"{text(percent(before))} \N{RIGHTWARDS ARROW} {text(percent(after))}"
+    words = text(missing_change(before, after))
+    return words if before or after else f"<small>{words}</small>"
 
 
 def _marks(feature: Record, record: Record) -> str:

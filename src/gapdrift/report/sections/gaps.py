@@ -27,10 +27,10 @@ def gaps(record: Record) -> Section | None:
     tested = any(feature["adjusted_missing_p_value"] is not None for feature in present)
     heads = [
         Head("Column", "text"),
-        Head("Reference", "number", "heat"),
-        Head("Window", "number", "heat"),
-        Head("Change", "number", "number"),
-        *([Head("Adjusted p", "number", "number")] if tested else []),
+        Head("Reference", "falling", "heat"),
+        Head("Window", "falling", "heat"),
+        Head("Change", "falling", "number"),
+        *([Head("Adjusted p", "rising", "number")] if tested else []),
     ]
     rows = [_row(feature, record, tested) for feature in present[:MAX_ROWS]]
     caption = "Share of missing cells, the largest changes first; the darker, the more"
@@ -65,7 +65,7 @@ def _row(feature: Record, record: Record, tested: bool) -> list[Cell]:
     p_value = feature["adjusted_missing_p_value"]
     p_words = "" if p_value is None else text(format_p_value(p_value).removeprefix("p ").removeprefix("= "))
     return [
-        Cell(name(feature["name"]) + mark, feature["name"]),
+        Cell(name(feature["name"], full=False) + mark),
         *(Cell(text(percent(share)), share, f"heat h{math.ceil(share * HEAT_STEPS)}") for share in (before, after)),
         Cell(_points(after - before), after - before, "number"),
         *([Cell(p_words, p_value, "number")] if tested else []),

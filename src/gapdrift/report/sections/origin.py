@@ -10,8 +10,8 @@ from gapdrift.report.words import count
 
 __all__ = ["notes", "origin"]
 
-MAX_NOTES = 60
-MAX_LETTERS = 400
+MAX_NOTES = 40
+MAX_LETTERS = 300
 """Letters of a note or of a setting."""
 
 

@@ -46,13 +46,13 @@ def facts(record: Record) -> str:
     items.append(("Values", *_finding(record["values"], record)))
     if record["missingness"] is not None:
         items.append(("Gaps", *_finding(record["missingness"], record)))
-    items.append(("False alarms allowed", text(percent(record["alpha"])), "of comparisons without change (alpha)"))
+    items.append(("False alarms allowed", f"{100.0 * record['alpha']:g}%", "of comparisons without change (alpha)"))
     return '<dl class="facts">' + "".join(_fact(*item) for item in items) + "</dl>"
 
 
 def how_to_read(record: Record) -> str:
     """Short explanation, folded away."""
-    return Template(read_asset("help.html")).substitute(alpha=text(percent(record["alpha"])), rule=EFFECT_RULE)
+    return Template(read_asset("help.html")).substitute(alpha=f"{100.0 * record['alpha']:g}%", rule=EFFECT_RULE)
 
 
 def _finding(finding: Record, record: Record) -> tuple[str, str]:
