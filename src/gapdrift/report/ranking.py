@@ -6,6 +6,7 @@ from typing import Any
 __all__ = [
     "Record",
     "alarms",
+    "compares_gaps",
     "has_moved_gaps",
     "has_moved_values",
     "missing_cells",
@@ -14,7 +15,6 @@ __all__ = [
     "rank_features",
     "rank_gaps",
     "state",
-    "tests_gaps",
 ]
 
 Record = Mapping[str, Any]
@@ -83,7 +83,7 @@ def rank_gaps(record: Record) -> list[Record]:
     return sorted(record["features"], key=rank)
 
 
-def tests_gaps(record: Record) -> bool:
+def compares_gaps(record: Record) -> bool:
     """Whether the detector compares the gaps, even where there is nothing to compare."""
     return record["missingness"] is not None or any(f["missing_p_value"] is not None for f in record["features"])
 

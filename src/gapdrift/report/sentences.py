@@ -1,6 +1,6 @@
 """Sentences about a result, without jargon: what changed, how sure, what next."""
 
-from gapdrift.report.ranking import Record, alarms, moved_gaps, moved_values, state, tests_gaps
+from gapdrift.report.ranking import Record, alarms, compares_gaps, moved_gaps, moved_values, state
 from gapdrift.report.words import Phrase, chance, listed
 
 __all__ = ["BADGES", "certainty", "headline", "nature", "next_step", "other_side"]
@@ -69,7 +69,9 @@ def other_side(record: Record) -> Phrase:
     seen = any(feature["missing_reference"] or feature["missing_window"] for feature in record["features"])
     if not seen:
         return ()
-    return ("What is missing looks as before." if tests_gaps(record) else "Whether the gaps changed was not tested.",)
+    return (
+        "What is missing looks as before." if compares_gaps(record) else "Whether the gaps changed was not tested.",
+    )
 
 
 def next_step(record: Record) -> Phrase:

@@ -4,7 +4,7 @@ import math
 
 from gapdrift.report.markup import Cell, Head, name, table, text
 from gapdrift.report.palette import HEAT_STEPS
-from gapdrift.report.ranking import Record, has_moved_gaps, rank_gaps, tests_gaps
+from gapdrift.report.ranking import Record, compares_gaps, has_moved_gaps, rank_gaps
 from gapdrift.report.sections._section import Section
 from gapdrift.report.words import count, format_p_value, percent
 
@@ -33,13 +33,13 @@ def gaps(record: Record) -> Section | None:
         *([Head("Adjusted p", "rising", "number")] if tested else []),
     ]
     rows = [_row(feature, record, tested) for feature in present[:MAX_ROWS]]
-    caption = "Share of missing cells, the largest changes first; the darker, the more"
+    caption = "Share of missing cells, the largest changes first; the stronger the colour, the more"
     body = table(caption, heads, rows, kind="map long" if len(rows) > 25 else "map")
     return Section("gaps", "Missing cells", f"<p>{_lead(record, present)}</p>{body}{_rest(len(present), full)}")
 
 
 def _lead(record: Record, present: list[Record]) -> str:
-    if not tests_gaps(record):
+    if not compares_gaps(record):
         return "This detector does not test whether the gaps changed; the shares are told as they are."
     moved = sum(has_moved_gaps(feature, record) for feature in present)
     if moved and record["drift"]:
