@@ -1,12 +1,16 @@
 """What all detectors share: count and test by a fitted reference."""
 
+from dataclasses import replace
+from math import isfinite
 from os import PathLike
 from typing import Any, Protocol, Self
 
+import numpy as np
 from sklearn.base import BaseEstimator
 
 from gapdrift._threads import limit_threads
 from gapdrift._validation import check_count, check_share
+from gapdrift._version import __version__
 from gapdrift.archive import write_file
 from gapdrift.errors import NotFittedError
 from gapdrift.evidence import Evidence
@@ -82,7 +86,8 @@ class Detector(BaseEstimator):  # type: ignore[misc]
         alpha = check_share("alpha", self.alpha)
         evidence = window if isinstance(window, Evidence) else self.count(window)
         with limit_threads(check_count("n_jobs", self.n_jobs, 1, optional=True)):
-            return reference.test(evidence, alpha)
+            result = reference.test(evidence, alpha)
+        return replace(result, settings=_settings(self))
 
     def save(self, path: str | PathLike[str], *, keep_rows: bool = True) -> None:
         """Write this fitted detector to a file that `gapdrift.load` reads.
@@ -128,3 +133,19 @@ class Detector(BaseEstimator):  # type: ignore[misc]
         if "reference_" not in vars(self):
             raise NotFittedError(f"This {type(self).__name__} has no reference yet: call fit(reference) first.")
         return self.reference_
+
+
+def _settings(detector: Detector) -> dict[str, Any]:
+    """What decides a detector's results, as plain values; threads do not."""
+    given = {name: _as_plain(value) for name, value in detector.get_params(deep=False).items() if name != "n_jobs"}
+    return {"detector": type(detector).__name__, "version": __version__, **given}
+
+
+def _as_plain(value: Any) -> Any:
+    """Value that JSON can hold; an object is told by the name of its type."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, list | tuple):
+        return [_as_plain(item) for item in value]
+    plain = value is None or isinstance(value, bool | int | str) or (isinstance(value, float) and isfinite(value))
+    return value if plain else type(value).__name__

@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 
 from gapdrift.encoding import LEVEL
 from gapdrift.profile import Profile
+from gapdrift.report.words import number_within, shown
 from gapdrift.schema import Schema
 
 __all__ = ["describe_bin"]
@@ -40,12 +41,17 @@ def describe_bin(profile: Profile, schema: Schema, centre: NDArray[np.float64]) 
             value = _value_of(profile, int(entries[0]), float(scores[entries[0]]))
             place[column.name] = value
             side = "high" if away[entries[0]] > 0 else "low"
-            words.append((abs(float(away[entries[0]])), f"{column.name} {side} (about {value:.4g})"))
+            words.append(
+                (
+                    abs(float(away[entries[0]])),
+                    f"{shown(column.name)} {side} (about {number_within(value, _span(profile, int(entries[0])))})",
+                )
+            )
         elif column.kind == "category":
             strongest = int(away[entries].argmax())
             place[column.name] = column.level_at(strongest)
             strength = float(away[entries].max()) / LEVEL
-            words.append((2.0 * strength, f"{column.name} is {column.level_at(strongest)}"))
+            words.append((2.0 * strength, f"{shown(column.name)} is {shown(column.level_at(strongest))}"))
     words.sort(key=lambda word: -word[0])
     notable = [text for strength, text in words[:MAX_WORDS] if strength >= NOTABLE]
     return place, ", ".join(notable) or "near the middle of every column"
@@ -59,3 +65,9 @@ def _value_of(profile: Profile, column: int, score: float) -> float:
     values, scores = knots
     constant = scores[0] >= scores[-1]
     return float(values[1]) if constant else float(np.interp(score, scores, values))
+
+
+def _span(profile: Profile, column: int) -> float:
+    """Range of a column of numbers in the reference."""
+    knots = profile.scores.knots[column]
+    return 0.0 if knots is None else float(knots[0][-1] - knots[0][0])

@@ -2,13 +2,17 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gapdrift.errors import ParameterError
+from gapdrift.report.fragment import render_fragment
 from gapdrift.report.html import render
+from gapdrift.report.markdown import render_markdown
 from gapdrift.report.plot import draw_feature, draw_features
+from gapdrift.report.summary import summarise
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -165,6 +169,8 @@ class DriftResult:
     bins : tuple of BinFinding
     warnings : tuple of str
         Sentences about anything that was ignored, replaced or doubtful.
+    settings : mapping of str to plain values
+        Detector, version and parameters; empty where no detector told them.
 
     Examples
     --------
@@ -193,11 +199,11 @@ class DriftResult:
     features: tuple[FeatureFinding, ...] = ()
     bins: tuple[BinFinding, ...] = ()
     warnings: tuple[str, ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
     def summary(self) -> str:
         """Few lines for people: verdict, data, test, gaps, warnings."""
-        notes = [f"Note: {text}" for text in self.warnings if self.drift is not None or text != self.values.reason]
-        return "\n".join([_verdict(self), *_details(self), *notes])
+        return summarise(self.to_dict())
 
     def to_dict(self) -> dict[str, Any]:
         """Result as plain dicts, lists, numbers and strings."""
@@ -208,12 +214,71 @@ class DriftResult:
         """Result as JSON, without NaN or infinity."""
         return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
 
-    def to_html(self, path: str | PathLike[str] | None = None) -> str:
-        """Result as one HTML page that needs nothing else; written to ``path`` where one is given."""
-        page = render(self.to_dict(), self.summary())
+    def to_html(
+        self,
+        path: str | PathLike[str] | None = None,
+        *,
+        title: str | None = None,
+        sources: Mapping[str, str | PathLike[str]] | None = None,
+        made: str | None = None,
+    ) -> str:
+        """Result as one HTML page that needs nothing else.
+
+        Parameters
+        ----------
+        path : str or path, optional
+            File to write the page to.
+        title : str, optional
+            Shown above the verdict.
+        sources : mapping of str to str or path, optional
+            Where the data come from: "reference", "window", and anything else worth telling.
+        made : str, optional
+            When the page was made. Without it nothing in the page depends on the time: the same result gives the
+            same bytes.
+
+        Returns
+        -------
+        page : str
+
+        Examples
+        --------
+        >>> import gapdrift as gd
+        >>> detector = gd.DriftDetector(random_state=0).fit(gd.datasets.stations(500, rng=0))
+        >>> page = detector.test(gd.datasets.stations(500, rng=1)).to_html(title="Stations, June")
+        >>> "Stations, June" in page, len(page) < 100_000
+        (True, True)
+        """
+        page = render(
+            self.to_dict(),
+            title=_check_text("title", title) or "Drift report",
+            sources=_check_sources(sources),
+            made=_check_text("made", made),
+        )
         if path is not None:
-            Path(path).write_text(page, encoding="utf-8", errors="xmlcharrefreplace")
+            _write(Path(path), page)
         return page
+
+    def to_markdown(self) -> str:
+        """Result in GitHub's Markdown, short enough for a comment on a pull request.
+
+        Examples
+        --------
+        >>> import gapdrift as gd
+        >>> detector = gd.DriftDetector(random_state=0).fit(gd.datasets.stations(500, rng=0))
+        >>> print(detector.test(gd.datasets.stations(5, rng=1)).to_markdown())
+        ### Undetermined: Nothing can be said yet: there is too little data.
+        <BLANKLINE>
+        The window has 5 row(s), expected at least 10.
+        <BLANKLINE>
+        **What to do next:** Collect more rows, then compare again.
+        <BLANKLINE>
+        500 rows in the reference, 5 in the window; alpha 0.05; DriftDetector of gapdrift ...
+        """
+        return render_markdown(self.to_dict())
+
+    def _repr_html_(self) -> str:
+        """Result as a notebook shows it: verdict, key facts, leading columns."""
+        return render_fragment(self.to_dict())
 
     def plot(self, feature: str | None = None) -> "Figure":
         """Chart of all columns, values beside gaps, or of the two distributions of one column.
@@ -232,69 +297,24 @@ class DriftResult:
         return draw_features(record) if feature is None else draw_feature(record, feature)
 
 
-def format_p_value(p_value: float) -> str:
-    """p-value for people.
-
-    Examples
-    --------
-    >>> format_p_value(0.0312), format_p_value(1e-30)
-    ('p = 0.031', 'p < 1e-9')
-    """
-    if p_value < 1e-9:
-        return "p < 1e-9"
-    return f"p = {p_value:.2g}" if p_value < 0.995 else f"p = {p_value:.2f}"
+def _check_text(name: str, value: str | None) -> str:
+    if value is not None and not isinstance(value, str):
+        raise ParameterError(f"{name} is {value!r}, expected a text.")
+    return value or ""
 
 
-def _verdict(result: DriftResult) -> str:
-    if result.drift is None:
-        return f"UNDETERMINED: {result.values.reason}"
-    tail = f"({format_p_value(result.p_value)}, alpha {result.alpha:g})"
-    if result.drift:
-        return f"DRIFT: the {_what_moved(result)} of the window differ from the reference {tail}."
-    if result.p_value < result.alpha:
-        return f"No drift worth an alarm: the {_what_moved(result)} of the window differ, but too little {tail}."
-    subject = "values" if result.missingness is None else "values and gaps"
-    return f"No drift found in the {subject} of the window {tail}."
+def _check_sources(sources: Mapping[str, str | PathLike[str]] | None) -> dict[str, str]:
+    if sources is not None and not isinstance(sources, Mapping):
+        raise ParameterError(f'sources is {sources!r}, expected a mapping such as {{"reference": "june.csv"}}.')
+    return {str(name): str(place) for name, place in (sources or {}).items()}
 
 
-def _what_moved(result: DriftResult) -> str:
-    """Values, gaps, or both: whichever alarms on its own, else the one with the smaller p-value."""
-    sides = [("values", result.values.p_value)] if result.values.determined else []
-    if result.missingness is not None:
-        sides.append(("gaps", result.missingness.p_value))
-    alarms = [name for name, p_value in sides if p_value < result.alpha]
-    return " and ".join(alarms) or min(sides, key=lambda side: side[1])[0]
-
-
-def _details(result: DriftResult) -> list[str]:
-    lines = [f"Rows: {result.n_reference} in the reference, {result.n_window} in the window."]
-    lines += [_finding_line(finding) for finding in (result.values, result.missingness) if finding is not None]
-    moved = [f.name for f in result.features if (f.adjusted_p_value or 1.0) < result.alpha]
-    moved_gaps = [f.name for f in result.features if (f.adjusted_missing_p_value or 1.0) < result.alpha]
-    lines += [f"Columns whose values moved: {_list(moved)}."] if moved else []
-    lines += [f"Columns whose gaps moved: {_list(moved_gaps)}."] if moved_gaps else []
-    gaps = [
-        f"{feature.name} {feature.missing_reference:.0%} -> {feature.missing_window:.0%}"
-        for feature in result.features
-        if feature.missing_reference or feature.missing_window
-    ]
-    lines += [f"Gaps: {_list(gaps) or 'none'}."] if result.features else []
-    return [line for line in lines if line]
-
-
-def _finding_line(finding: Finding) -> str:
-    if not finding.determined:
-        return ""
-    if not finding.parts:
-        return (
-            f"Test: {finding.name}, statistic {finding.statistic:.1f} with {finding.degrees_of_freedom} degrees of "
-            f"freedom, effect size {finding.effect_size:.2f}."
-        )
-    parts = ", ".join(f"{part.name} {format_p_value(part.p_value)}" for part in finding.parts)
-    whole = f"{format_p_value(finding.p_value)}, effect size {finding.effect_size:.2f}"
-    return f"{finding.name.capitalize()}: {whole} ({parts})."
-
-
-def _list(names: list[str], most: int = 8) -> str:
-    """Names in one line, cut where they are many."""
-    return " ".join((", ".join(names[:most]) + (" ..." if len(names) > most else "")).split())
+def _write(path: Path, page: str) -> None:
+    try:
+        path.write_bytes(page.encode("utf-8"))
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise ParameterError(
+            f"The report cannot be written to {str(path)!r}: {reason}. Give a file in a folder that exists and may be "
+            "written to."
+        ) from error

@@ -1,161 +1,114 @@
 """One self-contained HTML page from the record of a result."""
 
+import base64
+import hashlib
 from collections.abc import Mapping
-from html import escape
 from string import Template
-from typing import Any
+
+from gapdrift.report.assets import read_asset
+from gapdrift.report.charts import HATCH
+from gapdrift.report.markup import text
+from gapdrift.report.palette import theme_css
+from gapdrift.report.ranking import Record, state
+from gapdrift.report.sections._section import Section
+from gapdrift.report.sections.columns import columns, distributions
+from gapdrift.report.sections.evidence import evidence
+from gapdrift.report.sections.gaps import gaps
+from gapdrift.report.sections.origin import notes, origin
+from gapdrift.report.sections.regions import regions
+from gapdrift.report.sections.verdict import facts, how_to_read, verdict
+from gapdrift.report.sentences import BADGES
 
 __all__ = ["render"]
 
-Record = Mapping[str, Any]
-
-SIDES = ("Reference", "Window", "<span class='quiet'>Share</span>")
-
-_PAGE = Template("""<!DOCTYPE html>
+PAGE = Template("""<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="$policy">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>$title</title>
-<style>
-:root { color-scheme: light dark; --ink: light-dark(#1c2430, #e6e9ee); --page: light-dark(#ffffff, #14181e);
-  --line: light-dark(#d5dae1, #39424e); --reference: light-dark(#4a6fa5, #8fb3e8);
-  --window: light-dark(#b4541a, #f0a36b); }
-body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--page); max-width: 56rem;
-  margin: 2rem auto; padding: 0 1rem; }
-h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2rem; }
-table { border-collapse: collapse; width: 100%; } caption { text-align: left; padding-bottom: .5rem; }
-th, td { text-align: left; padding: .3rem .6rem; border-bottom: 1px solid var(--line); vertical-align: top; }
-.number { text-align: right; font-variant-numeric: tabular-nums; }
-.bar { height: .6rem; margin: .2rem 0; border-radius: 2px; }
-.reference { background: var(--reference); } .window { background: var(--window); }
-.key { display: inline-block; width: .8rem; height: .8rem; border-radius: 2px; margin: 0 .3rem 0 .8rem; }
-.scroll { overflow-x: auto; }
-.quiet { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
-mark { background: var(--window); color: var(--page); border-radius: 3px; padding: 0 .3rem; font-size: .8em; }
-@media (max-width: 30rem) { th, td { padding: .3rem .25rem; } td[aria-hidden] { width: 20% !important; } }
-@media print { body { margin: 0; max-width: none; } }
-</style>
+<meta name="color-scheme" content="light dark">
+<meta name="referrer" content="no-referrer">
+<title>$badge: $title</title>
+<style>$style</style>
 </head>
 <body>
-<main>
-<h1>$verdict</h1>
-<p>$details</p>
-$key
+<a class="skip" href="#main">Skip to the verdict</a>
+<header class="top"><p class="brand">$title</p><button id="theme" type="button" hidden>Dark theme</button></header>
+<main id="main" tabindex="-1">
+$hatch
+$verdict
+$facts
+$help
+<nav aria-label="Sections"><ul>$links</ul></nav>
 $sections
 </main>
+<footer><p>$footer</p></footer>
+<p id="told" class="quiet" role="status"></p>
+<script>$script</script>
 </body>
 </html>
 """)
 
 
-def render(record: Record, summary: str) -> str:
+def render(
+    record: Record, *, title: str = "Drift report", sources: Mapping[str, str] | None = None, made: str = ""
+) -> str:
     """HTML page of a result.
 
     Parameters
     ----------
     record : mapping
         As `DriftResult.to_dict` returns it.
-    summary : str
-        As `DriftResult.summary` returns it: the verdict in the first line.
+    title : str
+    sources : mapping of str to str, optional
+        Where the data come from: "reference", "window", and anything else worth telling.
+    made : str
+        When, or by whom, the page was made.
 
     Returns
     -------
     page : str
+        Without any request to elsewhere: its policy forbids them, and names style and script by their hashes.
     """
-    verdict, *details = summary.split("\n")
-    shown = [line for line in details if not line.startswith("Note: ")]
-    sections = _warnings(record) + _values(record) + _gaps(record) + _bins(record)
-    key = "<p><span class='key reference'></span>reference<span class='key window'></span>window</p>"
-    return _PAGE.substitute(
-        title=escape(f"gapdrift: {verdict.split(':')[0]}"),
-        verdict=escape(verdict),
-        details="<br>".join(escape(line) for line in shown),
-        key=key if record["bins"] else "",
-        sections=sections,
+    style = theme_css() + read_asset("style.css")
+    script = read_asset("script.js")
+    sections = _sections(record, sources or {}, made)
+    return PAGE.substitute(
+        policy=f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
+        "base-uri 'none'; form-action 'none'",
+        badge=BADGES[state(record)],
+        title=text(title),
+        style=style,
+        script=script,
+        hatch=HATCH,
+        verdict=verdict(record),
+        facts=facts(record),
+        help=how_to_read(record),
+        links="".join(f'<li><a href="#{section.key}">{section.title}</a></li>' for section in sections),
+        sections="\n".join(section.html() for section in sections),
+        footer=_footer(record),
     )
 
 
-def _warnings(record: Record) -> str:
-    said = record["values"]["reason"] if record["drift"] is None else None
-    items = "".join(f"<li>{escape(text)}</li>" for text in record["warnings"] if text != said)
-    return f"<h2>Warnings</h2><ul>{items}</ul>" if items else ""
-
-
-def _values(record: Record) -> str:
-    """Columns with their tests, smallest p-value first; nothing where single columns were not tested."""
-    tested = [feature for feature in record["features"] if feature["p_value"] is not None]
-    if not tested:
-        return ""
-    rows = "".join(
-        f"<tr>{_name(feature['name'], feature['adjusted_p_value'], record)}{_p_cell(feature['adjusted_p_value'])}"
-        f"<td class='number'>{feature['effect_size']:.2f}</td></tr>"
-        for feature in sorted(tested, key=lambda feature: feature["p_value"])
+def _sections(record: Record, sources: Mapping[str, str], made: str) -> list[Section]:
+    found = (
+        columns(record),
+        distributions(record),
+        gaps(record),
+        regions(record),
+        evidence(record),
+        origin(record, sources, made),
+        notes(record),
     )
-    heads = ("Column", "Adjusted p-value", "Effect size")
-    return _table("Values", "Columns by how surely their values moved, alone or with another column", heads, rows)
+    return [section for section in found if section is not None]
 
 
-def _gaps(record: Record) -> str:
-    """Columns with their shares of missing cells and, where they were tested, the p-value of the change."""
-    if not record["features"]:
-        return ""
-    tested = any(feature["adjusted_missing_p_value"] is not None for feature in record["features"])
-    rows = "".join(
-        f"<tr>{_name(feature['name'], feature['adjusted_missing_p_value'], record)}"
-        f"{_p_cell(feature['adjusted_missing_p_value']) if tested else ''}"
-        f"{_shares(feature['missing_reference'], feature['missing_window'], 1.0)}</tr>"
-        for feature in record["features"]
-    )
-    heads = ("Column", *(("Adjusted p-value",) if tested else ()), *SIDES)
-    return _table("Missing cells", "Share of missing cells in each column", heads, rows)
+def _footer(record: Record) -> str:
+    version = record.get("settings", {}).get("version", "")
+    return text(f"gapdrift {version}: drift detection for tables with missing values.".replace(" :", ":"))
 
 
-def _bins(record: Record) -> str:
-    bins = sorted(record["bins"], key=lambda entry: -entry["contribution"])
-    if not bins:
-        return ""
-    largest = max(max(entry["share_reference"], entry["share_window"]) for entry in bins) or 1.0
-    rows = "".join(
-        f"<tr><th scope='row'>{escape(entry['description'] or _describe(entry['centre']))}</th>"
-        f"{_shares(entry['share_reference'], entry['share_window'], largest)}</tr>"
-        for entry in bins
-    )
-    return _table("Where rows lie", "Bins by their centre, those that moved most first", ("Centre", *SIDES), rows)
-
-
-def _name(name: str, p_value: float | None, record: Record) -> str:
-    """Heading of a row; marked where the verdict is drift and the column is one that moved."""
-    moved = bool(record["drift"]) and p_value is not None and p_value < record["alpha"]
-    return f"<th scope='row'>{escape(name)}{' <mark>moved</mark>' if moved else ''}</th>"
-
-
-def _p_cell(p_value: float | None) -> str:
-    text = "" if p_value is None else "&lt; 1e-9" if p_value < 1e-9 else f"{p_value:.2g}"
-    return f"<td class='number'>{text}</td>"
-
-
-def _describe(centre: Mapping[str, Any]) -> str:
-    parts = [f"{name} {value if isinstance(value, str) else format(value, '.4g')}" for name, value in centre.items()]
-    return ", ".join(parts[:8]) + (", ..." if len(parts) > 8 else "")
-
-
-def _shares(reference: float, window: float, largest: float) -> str:
-    bars = "".join(
-        f"<div class='bar {side}' style='width:{share / largest:.1%}'></div>"
-        for side, share in (("reference", reference), ("window", window))
-    )
-    return (
-        f"<td class='number'>{reference:.1%}</td><td class='number'>{window:.1%}</td>"
-        f"<td style='width:35%' aria-hidden='true'>{bars}</td>"
-    )
-
-
-def _table(title: str, caption: str, names: tuple[str, ...], rows: str) -> str:
-    heads = "".join(
-        f"<th scope='col'{' class=number' if place else ''}>{name}</th>" for place, name in enumerate(names)
-    )
-    return (
-        f"<h2>{title}</h2><div class='scroll'><table><caption>{caption}</caption>"
-        f"<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
-    )
+def _hash(content: str) -> str:
+    digest = hashlib.sha256(content.encode()).digest()
+    return f"sha256-{base64.b64encode(digest).decode()}"

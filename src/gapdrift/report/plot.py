@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from gapdrift.errors import GapdriftError, ParameterError
+from gapdrift.report.palette import LIGHT
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -13,7 +14,7 @@ __all__ = ["draw_feature", "draw_features"]
 
 Record = Mapping[str, Any]
 
-REFERENCE, WINDOW, QUIET = "#4a6fa5", "#b4541a", "#9aa3ae"
+REFERENCE, WINDOW, QUIET = LIGHT["reference"], LIGHT["window"], "#9aa3ae"
 MAX_FEATURES = 20
 
 

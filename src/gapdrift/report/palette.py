@@ -1,0 +1,103 @@
+"""Colours of the reports, light and dark; `tests/report/test_palette.py` holds their contrast."""
+
+from functools import partial
+
+__all__ = ["DARK", "HEAT_STEPS", "LIGHT", "contrast", "heat_colours", "theme_css"]
+
+Palette = dict[str, str]
+
+# Blue and orange stay apart for every kind of colour blindness.
+LIGHT: Palette = {
+    "page": "#f6f7f9",
+    "card": "#ffffff",
+    "ink": "#18212d",
+    "muted": "#556071",
+    "line": "#dde2e9",
+    "link": "#1a5fa0",
+    "focus": "#0b62c4",
+    "reference": "#2470b3",
+    "window": "#c2500a",
+    "drift": "#a83206",
+    "drift-tint": "#fdeee5",
+    "none": "#14693d",
+    "none-tint": "#e4f5ea",
+    "small": "#7a5200",
+    "small-tint": "#fdf3d8",
+    "undetermined": "#4b5563",
+    "undetermined-tint": "#e9edf2",
+    "heat": "#54389c",
+}
+
+DARK: Palette = {
+    "page": "#10151c",
+    "card": "#18202a",
+    "ink": "#e7ecf2",
+    "muted": "#a4b0bf",
+    "line": "#2d3846",
+    "link": "#86bdf5",
+    "focus": "#8fc4ff",
+    "reference": "#67aef0",
+    "window": "#ff9b57",
+    "drift": "#ffb489",
+    "drift-tint": "#3a2318",
+    "none": "#8adfae",
+    "none-tint": "#143325",
+    "small": "#f2cf7d",
+    "small-tint": "#352b12",
+    "undetermined": "#c3ccd7",
+    "undetermined-tint": "#28313d",
+    "heat": "#b7a0f7",
+}
+
+HEAT_STEPS = 10
+"""Steps of the heat colours above nothing."""
+
+
+def contrast(one: str, two: str) -> float:
+    """Contrast ratio of two colours by WCAG 2, from 1 to 21.
+
+    Examples
+    --------
+    >>> contrast("#000000", "#ffffff")
+    21.0
+    """
+    light, dark = sorted((_luminance(one), _luminance(two)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def heat_colours(palette: Palette) -> list[tuple[str, str]]:
+    """Background and text of each heat step, from none to all: the text is black or white, whichever reads better."""
+    backgrounds = [_mix(palette["card"], palette["heat"], step / HEAT_STEPS) for step in range(HEAT_STEPS + 1)]
+    return [(back, max(("#000000", "#ffffff"), key=partial(contrast, back))) for back in backgrounds]
+
+
+def theme_css() -> str:
+    """Custom properties of both themes: light in print, else as the system or the reader's choice says."""
+    light, dark = _declare(LIGHT), _declare(DARK)
+    return (
+        f":root{{color-scheme:light;{light}}}\n"
+        f"@media screen and (prefers-color-scheme:dark){{:root:not([data-theme=light]){{color-scheme:dark;{dark}}}}}\n"
+        f"@media screen{{:root[data-theme=dark]{{color-scheme:dark;{dark}}}}}\n"
+        + "".join(f".h{step}{{background:var(--h{step});color:var(--i{step})}}\n" for step in range(HEAT_STEPS + 1))
+    )
+
+
+def _declare(palette: Palette) -> str:
+    colours = "".join(f"--{name}:{colour};" for name, colour in palette.items())
+    heat = "".join(f"--h{step}:{back};--i{step}:{ink};" for step, (back, ink) in enumerate(heat_colours(palette)))
+    return colours + heat
+
+
+def _channels(colour: str) -> list[int]:
+    return [int(colour[place : place + 2], 16) for place in (1, 3, 5)]
+
+
+def _mix(one: str, two: str, share: float) -> str:
+    pairs = zip(_channels(one), _channels(two), strict=True)
+    return "#" + "".join(f"{round(a + (b - a) * share):02x}" for a, b in pairs)
+
+
+def _luminance(colour: str) -> float:
+    shares = [channel / 255.0 for channel in _channels(colour)]
+    red, green, blue = (s / 12.92 if s <= 0.04045 else ((s + 0.055) / 1.055) ** 2.4 for s in shares)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
