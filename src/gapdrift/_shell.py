@@ -146,6 +146,6 @@ def _as_plain(value: Any) -> Any:
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, list | tuple):
-        return [_as_plain(item) for item in value]
+        return tuple(_as_plain(item) for item in value)
     plain = value is None or isinstance(value, bool | int | str) or (isinstance(value, float) and isfinite(value))
     return value if plain else type(value).__name__

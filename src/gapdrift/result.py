@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = ["BinFinding", "DriftResult", "FeatureFinding", "Finding", "Histogram"]
 
+Plain = bool | int | float | str | None
+"""A setting that JSON can hold."""
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -199,7 +202,7 @@ class DriftResult:
     features: tuple[FeatureFinding, ...] = ()
     bins: tuple[BinFinding, ...] = ()
     warnings: tuple[str, ...] = ()
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, Plain | tuple[Plain, ...]] = field(default_factory=dict)
 
     def summary(self) -> str:
         """Few lines for people: verdict, data, test, gaps, warnings."""
