@@ -9,12 +9,18 @@ from gapdrift._validation import check_count, check_share
 from gapdrift.errors import NotFittedError
 from gapdrift.evidence import Evidence
 from gapdrift.result import DriftResult
+from gapdrift.schema import Schema
 
 __all__ = ["Detector"]
 
 
 class Reference(Protocol):
     """What a fitted reference offers to its detector."""
+
+    @property
+    def schema(self) -> Schema:
+        """Columns of the reference."""
+        ...
 
     @property
     def evidence(self) -> Evidence:
@@ -58,22 +64,24 @@ class Detector(BaseEstimator):  # type: ignore[misc]
         with limit_threads(check_count("n_jobs", self.n_jobs, 1, optional=True)):
             return reference.count(chunk)
 
-    def test(self, window: Any) -> DriftResult:
+    def test(self, window: Any, *, alpha: float | None = None) -> DriftResult:
         """Result of a window against the reference.
 
         Parameters
         ----------
         window : pandas, polars or pyarrow table, mapping of columns, numpy array, or Evidence
+        alpha : float, optional
+            Rate of false alarms of this test; None is that of the detector.
 
         Returns
         -------
         result : DriftResult
         """
         reference = self._fitted()
-        alpha = check_share("alpha", self.alpha)
+        level = check_share("alpha", self.alpha if alpha is None else alpha)
         evidence = window if isinstance(window, Evidence) else self.count(window)
         with limit_threads(check_count("n_jobs", self.n_jobs, 1, optional=True)):
-            return reference.test(evidence, alpha)
+            return reference.test(evidence, level)
 
     @property
     def evidence_(self) -> Evidence:

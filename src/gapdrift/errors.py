@@ -7,16 +7,20 @@ Every message says what was wrong, what was got, what was expected and what to d
     │   └── SchemaError                     the table does not fit the reference's columns
     ├── ParameterError        (ValueError)  a setting is out of its range
     ├── EvidenceError         (ValueError)  evidence that does not belong together
+    ├── HistoryError                        a history that cannot be read, written or gone on with
+    ├── SinkError                           a sink that took no record
     └── NotFittedError        (ValueError, AttributeError)  asked before ``fit``
 """
 
 __all__ = [
     "EvidenceError",
     "GapdriftError",
+    "HistoryError",
     "InputError",
     "NotFittedError",
     "ParameterError",
     "SchemaError",
+    "SinkError",
 ]
 
 
@@ -79,6 +83,28 @@ class EvidenceError(GapdriftError, ValueError):
     --------
     >>> import gapdrift as gd
     >>> issubclass(gd.EvidenceError, gd.GapdriftError)
+    True
+    """
+
+
+class HistoryError(GapdriftError):
+    """A history that cannot be read, written, or gone on with.
+
+    Examples
+    --------
+    >>> import gapdrift as gd
+    >>> issubclass(gd.HistoryError, gd.GapdriftError)
+    True
+    """
+
+
+class SinkError(GapdriftError):
+    """A sink that took no record.
+
+    Examples
+    --------
+    >>> import gapdrift as gd
+    >>> issubclass(gd.SinkError, gd.GapdriftError)
     True
     """
 
