@@ -93,7 +93,9 @@ def times_of(table: Table, name: str) -> tuple[Micros, Mask]:
     elif source.dtype in (nw.Datetime, nw.Date):
         missing = source.is_null().to_numpy().astype(bool)
         times = np.zeros(len(missing), dtype=np.int64)
-        times[~missing] = source.filter(~source.is_null()).cast(nw.Datetime("us")).dt.timestamp("us").to_numpy()
+        present = source.filter(~source.is_null())
+        moments = present.cast(nw.Datetime("us")) if source.dtype == nw.Date else present
+        times[~missing] = moments.dt.timestamp("us").to_numpy()
     else:
         times, missing = _from_cells(name, source.to_list())
     _check_range(name, times)

@@ -170,13 +170,12 @@ class Monitor:
 
         Rows that come for them all the same are late. Windows of rows are decided when they are full, and not here.
         """
-        if not self._policy.timed or self._high == BEFORE_ALL:
+        grid, last = self._policy.grid, self._high // self._policy.grid.pane
+        if not self._policy.timed or self._start is None or self._start > last:
             return self._tell([])
-        last = self._high // self._policy.grid.pane
-        start = self._start if self._start is not None else last
-        behind = max(last - start, 0) // self._policy.grid.step
-        self._closed = max(self._closed, start + behind * self._policy.grid.step + self._policy.grid.window)
-        self._keys.forget_below(self._closed - 2 * self._policy.grid.window)
+        begun = (last - self._start) // grid.step + 1
+        self._closed = self._start + (begun - 1) * grid.step + grid.window
+        self._keys.forget_below(self._closed - 2 * grid.window)
         return self._tell(list(self._decide(self._closed)))
 
     @property
