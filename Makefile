@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test lint bench calibration power distance clean
+.PHONY: demo test lint bench calibration power distance monitor clean
 
 demo: $(VENV)/core
 	$(BIN)/python examples/demo.py
@@ -31,6 +31,9 @@ power: $(VENV)/test
 
 distance: $(VENV)/test
 	$(BIN)/python -m benchmarks.distance $(if $(TRIALS),--trials $(TRIALS))
+
+monitor: $(VENV)/test
+	$(BIN)/python -m benchmarks.monitor $(if $(TRIALS),--trials $(TRIALS))
 
 clean:
 	rm -rf $(VENV) build dist site htmlcov .coverage* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

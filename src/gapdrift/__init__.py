@@ -11,20 +11,26 @@ if TYPE_CHECKING:
     from gapdrift.errors import (
         EvidenceError,
         GapdriftError,
+        HistoryError,
         InputError,
         NotFittedError,
         ParameterError,
         SchemaError,
+        SinkError,
         StorageError,
     )
+    from gapdrift.evaluation import ChangeFound, StreamEvaluation, evaluate_stream
     from gapdrift.evidence import Evidence
     from gapdrift.mdlfwf import MDLFWF
+    from gapdrift.monitor import Monitor
     from gapdrift.result import BinFinding, DriftResult, FeatureFinding, Finding, Histogram
     from gapdrift.storage import load, save
+    from gapdrift.windows import WindowResult
 
 __all__ = [
     "MDLFWF",
     "BinFinding",
+    "ChangeFound",
     "DriftDetector",
     "DriftResult",
     "Evidence",
@@ -33,12 +39,18 @@ __all__ = [
     "Finding",
     "GapdriftError",
     "Histogram",
+    "HistoryError",
     "InputError",
+    "Monitor",
     "NotFittedError",
     "ParameterError",
     "SchemaError",
+    "SinkError",
     "StorageError",
+    "StreamEvaluation",
+    "WindowResult",
     "datasets",
+    "evaluate_stream",
     "load",
     "save",
 ]
@@ -48,6 +60,7 @@ __getattr__, __dir__ = attach(
     {
         "MDLFWF": "gapdrift.mdlfwf",
         "BinFinding": "gapdrift.result",
+        "ChangeFound": "gapdrift.evaluation",
         "DriftDetector": "gapdrift.detector",
         "DriftResult": "gapdrift.result",
         "Evidence": "gapdrift.evidence",
@@ -56,12 +69,18 @@ __getattr__, __dir__ = attach(
         "Finding": "gapdrift.result",
         "GapdriftError": "gapdrift.errors",
         "Histogram": "gapdrift.result",
+        "HistoryError": "gapdrift.errors",
         "InputError": "gapdrift.errors",
+        "Monitor": "gapdrift.monitor",
         "NotFittedError": "gapdrift.errors",
         "ParameterError": "gapdrift.errors",
         "SchemaError": "gapdrift.errors",
+        "SinkError": "gapdrift.errors",
         "StorageError": "gapdrift.errors",
+        "StreamEvaluation": "gapdrift.evaluation",
+        "WindowResult": "gapdrift.windows",
         "datasets": "gapdrift.datasets",
+        "evaluate_stream": "gapdrift.evaluation",
         "load": "gapdrift.storage",
         "save": "gapdrift.storage",
     },

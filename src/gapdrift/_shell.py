@@ -71,22 +71,24 @@ class Detector(BaseEstimator):  # type: ignore[misc]
         with limit_threads(check_count("n_jobs", self.n_jobs, 1, optional=True)):
             return reference.count(chunk)
 
-    def test(self, window: Any) -> DriftResult:
+    def test(self, window: Any, *, alpha: float | None = None) -> DriftResult:
         """Result of a window against the reference.
 
         Parameters
         ----------
         window : pandas, polars or pyarrow table, mapping of columns, numpy array, or Evidence
+        alpha : float, optional
+            Rate of false alarms of this test; None is that of the detector.
 
         Returns
         -------
         result : DriftResult
         """
         reference = self._fitted()
-        alpha = check_share("alpha", self.alpha)
+        level = check_share("alpha", self.alpha if alpha is None else alpha)
         evidence = window if isinstance(window, Evidence) else self.count(window)
         with limit_threads(check_count("n_jobs", self.n_jobs, 1, optional=True)):
-            result = reference.test(evidence, alpha)
+            result = reference.test(evidence, level)
         return replace(result, settings=_settings(self))
 
     def save(self, path: str | PathLike[str], *, keep_rows: bool = True) -> None:

@@ -51,8 +51,9 @@ def encode(table: Any, schema: Schema, *, unsee_singles: bool = False) -> Encode
 
     Parameters
     ----------
-    table : pandas, polars or pyarrow table, mapping of columns, or numpy array
-        Has every column of the schema; named columns may come in any order. Other columns are ignored.
+    table : pandas, polars or pyarrow table, mapping of columns, numpy array, or Encoded
+        Has every column of the schema; named columns may come in any order. Other columns are ignored. What was
+        encoded by this schema before is returned as it is.
     schema : Schema
     unsee_singles : bool, default False
         Take levels that the reference has once as unseen: for the reference itself.
@@ -71,6 +72,8 @@ def encode(table: Any, schema: Schema, *, unsee_singles: bool = False) -> Encode
            [3.        , 0.        , 0.        , 0.70710678],
            [4.        ,        nan,        nan,        nan]])
     """
+    if isinstance(table, Encoded):
+        return _check_encoded(table, schema)
     source = Table.read(table)
     notes = set(_match_columns(source, schema))
     values = np.empty((source.n_rows, len(schema.owner)))
@@ -83,6 +86,16 @@ def encode(table: Any, schema: Schema, *, unsee_singles: bool = False) -> Encode
         values[:, start:stop] = _ENCODERS[column.kind](data, column, notes, unsee_singles)
         start = stop
     return Encoded(values, missing, frozenset(notes))
+
+
+def _check_encoded(rows: Encoded, schema: Schema) -> Encoded:
+    got, expected = (rows.values.shape[1], rows.missing.shape[1]), (len(schema.owner), len(schema.columns))
+    if got != expected:
+        raise SchemaError(
+            f"The encoded rows have {got[0]} matrix columns of {got[1]} columns, expected {expected[0]} of "
+            f"{expected[1]}. Encode them with the same fitted detector."
+        )
+    return rows
 
 
 def _match_columns(source: Table, schema: Schema) -> list[str]:

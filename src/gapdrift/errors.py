@@ -8,16 +8,20 @@ Every message says what was wrong, what was got, what was expected and what to d
     ├── ParameterError        (ValueError)  a setting is out of its range
     ├── EvidenceError         (ValueError)  evidence that does not belong together
     ├── StorageError          (ValueError)  a file that cannot be written or read
+    ├── HistoryError                        a history that cannot be read, written or gone on with
+    ├── SinkError                           a sink that took no record
     └── NotFittedError        (ValueError, AttributeError)  asked before ``fit``
 """
 
 __all__ = [
     "EvidenceError",
     "GapdriftError",
+    "HistoryError",
     "InputError",
     "NotFittedError",
     "ParameterError",
     "SchemaError",
+    "SinkError",
     "StorageError",
 ]
 
@@ -99,6 +103,28 @@ class StorageError(GapdriftError, ValueError):
     ... except gd.StorageError as error:
     ...     print(error)
     Cannot read 'absent.gapdrift': No such file or directory.
+    """
+
+
+class HistoryError(GapdriftError):
+    """A history that cannot be read, written, or gone on with.
+
+    Examples
+    --------
+    >>> import gapdrift as gd
+    >>> issubclass(gd.HistoryError, gd.GapdriftError)
+    True
+    """
+
+
+class SinkError(GapdriftError):
+    """A sink that took no record.
+
+    Examples
+    --------
+    >>> import gapdrift as gd
+    >>> issubclass(gd.SinkError, gd.GapdriftError)
+    True
     """
 
 

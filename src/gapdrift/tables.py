@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from gapdrift.errors import InputError
 
-__all__ = ["RawColumn", "Table", "quote"]
+__all__ = ["RawColumn", "Table", "is_missing", "quote"]
 
 MAX_MAGNITUDE = 1e100
 """Largest number taken: the squares of larger ones, summed, overflow."""
@@ -72,6 +72,8 @@ class Table:
     @classmethod
     def read(cls, table: Any) -> "Table":
         """Table behind a pandas, polars or pyarrow table, a mapping of columns, or a 2-d numpy array."""
+        if isinstance(table, Table):
+            return table
         if isinstance(table, np.ndarray):
             return cls._read_array(table if isinstance(table, np.ma.MaskedArray) else np.asarray(table))
         if isinstance(table, Mapping):
@@ -115,6 +117,45 @@ class Table:
         if self.named:
             return _from_series(name, self.frame.get_column(self.frame.columns[self.names.index(name)]))
         return _from_array(name, self.frame[:, self.names.index(name)])
+
+    def take(self, places: NDArray[np.intp]) -> "Table":
+        """Table of some rows, in the order asked for."""
+        if isinstance(self.frame, dict):
+            frame: Any = {name: array[places] for name, array in self.frame.items()}
+        else:
+            frame = self.frame[places]
+        return Table(self.names, len(places), self.named, frame)
+
+    def without(self, names: Sequence[str]) -> "Table":
+        """Table without some of its columns, which have names."""
+        kept = [index for index, name in enumerate(self.names) if name not in names]
+        if len(kept) == len(self.names):
+            return self
+        left = tuple(self.names[index] for index in kept)
+        if isinstance(self.frame, dict):
+            return Table(left, self.n_rows, True, {name: self.frame[name] for name in left})
+        return Table(left, self.n_rows, True, self.frame.select([self.frame.columns[index] for index in kept]))
+
+    def source(self, name: str) -> Any:
+        """A named column as it came: a narwhals series, or an array."""
+        if isinstance(self.frame, dict):
+            return self.frame[name]
+        return self.frame.get_column(self.frame.columns[self.names.index(name)])
+
+
+def is_missing(cell: Any) -> bool:
+    """Whether a Python object stands for a missing value: None, NaN, NA or NaT.
+
+    Examples
+    --------
+    >>> [is_missing(cell) for cell in (None, float("nan"), 0, "")]
+    [True, True, False, False]
+    """
+    if cell is None or type(cell).__name__ in {"NAType", "NaTType"} or cell is np.ma.masked:
+        return True
+    if isinstance(cell, Decimal):
+        return cell.is_nan()
+    return isinstance(cell, Real | np.datetime64 | np.timedelta64) and bool(cell != cell)
 
 
 def _as_vector(name: str, column: Any) -> NDArray[Any]:
@@ -230,7 +271,7 @@ def _from_temporal_series(name: str, series: Any) -> RawColumn:
 
 
 def _from_objects(name: str, cells: list[Any]) -> RawColumn:
-    missing = np.array([_is_missing(cell) for cell in cells], dtype=bool)
+    missing = np.array([is_missing(cell) for cell in cells], dtype=bool)
     present = [cell for cell, gap in zip(cells, missing, strict=True) if not gap]
     kinds = {_kind_of(cell) for cell in present}
     if len(kinds) > 1 or "other" in kinds:
@@ -265,15 +306,6 @@ def _as_float(cell: Any) -> float:
         return float(cell)
     except OverflowError:
         return float("inf")
-
-
-def _is_missing(cell: Any) -> bool:
-    """Whether a Python object stands for a missing value: None, NaN, NA or NaT."""
-    if cell is None or type(cell).__name__ in {"NAType", "NaTType"} or cell is np.ma.masked:
-        return True
-    if isinstance(cell, Decimal):
-        return cell.is_nan()
-    return isinstance(cell, Real | np.datetime64 | np.timedelta64) and bool(cell != cell)
 
 
 def _kind_of(cell: Any) -> str:

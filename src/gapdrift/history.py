@@ -1,0 +1,380 @@
+"""The windows of streams in a database, and where each stream stands (extra ``history``).
+
+One transaction writes the windows decided, the state of the monitor and its position together. Whatever moment a run
+is stopped at, the next one goes on with the first row that the database does not know of.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from gapdrift.errors import GapdriftError, HistoryError, ParameterError
+from gapdrift.monitor import Monitor
+from gapdrift.sinks import make_record
+from gapdrift.windows import WindowResult
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection, Engine
+
+__all__ = ["History", "StreamLog"]
+
+FORMAT = 1
+"""Version of the tables."""
+
+BATCH = 200
+"""Records read at once for a sink."""
+
+
+class History:
+    """Histories of streams in SQLite, PostgreSQL, or any other database that SQLAlchemy knows.
+
+    Parameters
+    ----------
+    url : str or path
+        Path of an SQLite file, or an address such as ``postgresql+psycopg://user@host/name``.
+
+    Notes
+    -----
+    SQLite runs with a write-ahead log and ``synchronous=FULL``: a window that was written survives loss of power. Its
+    file must not lie on a network file system. Two runs on one stream do not spoil it: the second to write fails.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import gapdrift as gd
+    >>> from gapdrift.history import History
+    >>> drift = gd.datasets.DRIFTS["gaussian-mean"]
+    >>> detector = gd.DriftDetector(random_state=0).fit(drift.sample(1_000, severity=0, missing=0.2, rng=0))
+    >>> history = History(pathlib.Path(tempfile.mkdtemp()) / "history.db")
+    >>> monitor = gd.Monitor(detector, window=500)
+    >>> log = history.begin(monitor, "sales")
+    >>> log.write(monitor.advance(drift.sample(700, severity=0, missing=0.2, rng=1)))
+    >>> again = gd.Monitor(detector, window=500)
+    >>> history.begin(again, "sales").position
+    700
+    >>> [record["zone"] for record in history.windows("sales")]
+    ['calm']
+    >>> history.close()
+    """
+
+    def __init__(self, url: str | os.PathLike[str]) -> None:
+        self._engine = _open(url)
+        self._tables = _tables()
+        with self._wrapped("opened"):
+            self._tables["streams"].metadata.create_all(self._engine)
+
+    def begin(self, monitor: Monitor, stream: str = "default", sinks: Sequence[str] = ()) -> "StreamLog":
+        """Start or go on with a stream: the monitor is brought to where the stream stands.
+
+        Parameters
+        ----------
+        monitor : Monitor
+            Fresh, with the detector and the settings that the stream was begun with.
+        stream : str, default "default"
+        sinks : sequence of str
+            Names of sinks. One that is new to the stream gets the windows from now on.
+
+        Returns
+        -------
+        log : StreamLog
+        """
+        if not isinstance(stream, str) or not 0 < len(stream) <= 200:
+            raise ParameterError(f"stream is {stream!r}, expected a name of 1 to 200 characters.")
+        if monitor.position:
+            raise ParameterError(f"The monitor has taken {monitor.position} rows already, expected a fresh one.")
+        log = StreamLog(self, monitor, stream)
+        log._begin(sinks)
+        return log
+
+    def streams(self) -> list[str]:
+        """Names of the streams, sorted."""
+        import sqlalchemy as sa  # noqa: PLC0415
+
+        with self._wrapped("read"), self._engine.connect() as connection:
+            return sorted(connection.scalars(sa.select(self._tables["streams"].c.name)))
+
+    def windows(self, stream: str = "default") -> Iterator[dict[str, Any]]:
+        """Records of all windows of a stream, from the first to the last."""
+        start = 0
+        while True:
+            found = self._records(stream, start)
+            for index, record in found:
+                yield json.loads(record)
+                start = index + 1
+            if len(found) < BATCH:
+                return
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._engine.dispose()
+
+    def __enter__(self) -> Self:
+        """Return the history itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the connections."""
+        self.close()
+
+    def _records(self, stream: str, start: int) -> list[tuple[int, str]]:
+        import sqlalchemy as sa  # noqa: PLC0415
+
+        table = self._tables["windows"]
+        chosen = (table.c.stream == stream) & (table.c.window_index >= start)
+        query = (
+            sa.select(table.c.window_index, table.c.record).where(chosen).order_by(table.c.window_index).limit(BATCH)
+        )
+        with self._wrapped("read"), self._engine.connect() as connection:
+            return [(index, record) for index, record in connection.execute(query)]
+
+    @contextmanager
+    def _wrapped(self, verb: str) -> Iterator[None]:
+        """Errors of the database as ours, without its password."""
+        from sqlalchemy.exc import SQLAlchemyError  # noqa: PLC0415
+
+        try:
+            yield
+        except SQLAlchemyError as error:
+            where = self._engine.url.render_as_string(hide_password=True)
+            reason = str(getattr(error, "orig", None) or type(error).__name__).strip().splitlines()[0]
+            raise HistoryError(f"The history {where} cannot be {verb}: {reason}.") from error
+
+
+class StreamLog:
+    """One stream of a history, which a monitor writes. Made by `History.begin`.
+
+    Parameters
+    ----------
+    history : History
+    monitor : Monitor
+    stream : str
+    """
+
+    def __init__(self, history: History, monitor: Monitor, stream: str) -> None:
+        self._history, self._monitor, self._stream = history, monitor, stream
+        self._version = 0
+        self._written: dict[str, str] = {}
+
+    @property
+    def position(self) -> int:
+        """First row that the stream has not seen."""
+        return self._monitor.position
+
+    def write(self, windows: Sequence[WindowResult]) -> None:
+        """Write windows, state and position, all or none of them."""
+        with self._history._wrapped("written"), self._history._engine.begin() as connection:
+            self._step(connection)
+            table = self._history._tables["windows"]
+            rows = [_row(window, self._stream) for window in windows]
+            if rows:
+                connection.execute(table.insert(), rows)
+            written = self._write_parts(connection, self._monitor.state())
+        self._version += 1
+        self._written = written
+
+    def pending(self, sink: str) -> list[tuple[int, dict[str, Any]]]:
+        """Index and record of the windows that a sink has not got, a few hundred at most."""
+        import sqlalchemy as sa  # noqa: PLC0415
+
+        table = self._history._tables["sinks"]
+        query = sa.select(table.c.next_index).where((table.c.stream == self._stream) & (table.c.sink == sink))
+        with self._history._wrapped("read"), self._history._engine.connect() as connection:
+            start = connection.scalar(query)
+        return [(index, json.loads(record)) for index, record in self._history._records(self._stream, start or 0)]
+
+    def delivered(self, sink: str, index: int) -> None:
+        """Note that a sink got all windows up to this one."""
+        table = self._history._tables["sinks"]
+        chosen = (table.c.stream == self._stream) & (table.c.sink == sink)
+        with self._history._wrapped("written"), self._history._engine.begin() as connection:
+            connection.execute(table.update().where(chosen).values(next_index=index + 1))
+
+    def _begin(self, sinks: Sequence[str]) -> None:
+        import sqlalchemy as sa  # noqa: PLC0415
+
+        tables, monitor = self._history._tables, self._monitor
+        with self._history._wrapped("written"), self._history._engine.begin() as connection:
+            streams = tables["streams"]
+            found = connection.execute(sa.select(streams).where(streams.c.name == self._stream)).mappings().first()
+            if found is None:
+                facts = {"version": 0, "position": 0, "format": FORMAT, "fingerprint": monitor.fingerprint}
+                connection.execute(streams.insert(), {"name": self._stream, "settings": _settings(monitor), **facts})
+            else:
+                self._check(dict(found))
+                self._version = found["version"]
+                self._restore(connection)
+            known = set(
+                connection.scalars(sa.select(tables["sinks"].c.sink).where(tables["sinks"].c.stream == self._stream))
+            )
+            fresh = [
+                {"stream": self._stream, "sink": name, "next_index": monitor.index}
+                for name in sinks
+                if name not in known
+            ]
+            if fresh:
+                connection.execute(tables["sinks"].insert(), fresh)
+
+    def _check(self, found: Mapping[str, Any]) -> None:
+        """Raise an error where the stream was begun with something else."""
+        if found["format"] != FORMAT:
+            raise HistoryError(
+                f"The stream {self._stream!r} was written in the format {found['format']}, expected {FORMAT}: it is "
+                "of another version of gapdrift. Use that version, or begin another stream."
+            )
+        if found["fingerprint"] != self._monitor.fingerprint:
+            raise HistoryError(
+                f"The stream {self._stream!r} was begun with the detector {found['fingerprint']}, got "
+                f"{self._monitor.fingerprint}. Use the same saved detector, or begin another stream."
+            )
+        before, now = json.loads(found["settings"]), json.loads(_settings(self._monitor))
+        other = [
+            f"{name} {before.get(name)!r}, now {now.get(name)!r}"
+            for name in sorted({*before, *now})
+            if before.get(name) != now.get(name)
+        ]
+        if other:
+            raise HistoryError(
+                f"The stream {self._stream!r} was begun with other settings: {'; '.join(other)}. Use the same, or "
+                "begin another stream."
+            )
+
+    def _restore(self, connection: "Connection") -> None:
+        import sqlalchemy as sa  # noqa: PLC0415
+
+        table = self._history._tables["parts"]
+        rows = connection.execute(sa.select(table.c.name, table.c.data).where(table.c.stream == self._stream))
+        parts = {name: bytes(data) for name, data in rows}
+        if parts:
+            self._monitor.restore(parts)
+        self._written = {name: _digest(data) for name, data in parts.items()}
+
+    def _step(self, connection: "Connection") -> None:
+        """Claim the next version of the stream; an error where another run has claimed it."""
+        table = self._history._tables["streams"]
+        chosen = (table.c.name == self._stream) & (table.c.version == self._version)
+        values = {"version": self._version + 1, "position": self._monitor.position}
+        if connection.execute(table.update().where(chosen).values(**values)).rowcount != 1:
+            raise HistoryError(
+                f"Another run has written the stream {self._stream!r} meanwhile; nothing was written. Let one run at a "
+                "time write a stream, and start this one again to go on."
+            )
+
+    def _write_parts(self, connection: "Connection", parts: Mapping[str, bytes]) -> dict[str, str]:
+        """Bring the stored parts of the state up to date; return their digests."""
+        table = self._history._tables["parts"]
+        known = {name: digest for name, digest in self._written.items() if name in parts and name.endswith("closed")}
+        digests = {name: known.get(name) or _digest(data) for name, data in parts.items()}
+        stale = [name for name, digest in self._written.items() if digests.get(name) != digest]
+        if stale:
+            connection.execute(table.delete().where((table.c.stream == self._stream) & table.c.name.in_(stale)))
+        fresh = [name for name, digest in digests.items() if self._written.get(name) != digest]
+        if fresh:
+            connection.execute(
+                table.insert(), [{"stream": self._stream, "name": name, "data": parts[name]} for name in fresh]
+            )
+        return digests
+
+
+def _open(url: Any) -> "Engine":
+    try:
+        import sqlalchemy as sa  # noqa: PLC0415
+    except ImportError as error:
+        raise GapdriftError("A history needs SQLAlchemy: pip install 'gapdrift[history]'.") from error
+    text = os.fspath(url) if isinstance(url, str | os.PathLike) else ""
+    if not text:
+        raise ParameterError(f"url is {url!r}, expected the path of an SQLite file or the address of a database.")
+    address = text if "://" in text else f"sqlite:///{Path(text)}"
+    try:
+        engine = sa.create_engine(address)
+    except ImportError as error:
+        raise HistoryError(f"The driver for this database is not installed: {error}. Install it with pip.") from error
+    except sa.exc.ArgumentError as error:
+        raise ParameterError("url is no path and no address such as postgresql+psycopg://user@host/name.") from error
+    if engine.dialect.name == "sqlite":
+        sa.event.listen(engine, "connect", _durable)
+    return engine
+
+
+def _durable(connection: Any, _record: Any) -> None:
+    # One wait for the disk at each commit, where the rollback journal has four.
+    connection.execute("PRAGMA journal_mode=WAL")
+    connection.execute("PRAGMA synchronous=FULL")
+
+
+def _tables() -> dict[str, Any]:
+    import sqlalchemy as sa  # noqa: PLC0415
+
+    metadata = sa.MetaData()
+    row, name = sa.BigInteger, sa.String(200)
+    return {
+        "streams": sa.Table(
+            "gapdrift_streams",
+            metadata,
+            sa.Column("name", name, primary_key=True),
+            sa.Column("format", sa.Integer, nullable=False),
+            sa.Column("version", row, nullable=False),
+            sa.Column("position", row, nullable=False),
+            sa.Column("fingerprint", name, nullable=False),
+            sa.Column("settings", sa.Text, nullable=False),
+        ),
+        "windows": sa.Table(
+            "gapdrift_windows",
+            metadata,
+            sa.Column("stream", name, primary_key=True),
+            sa.Column("window_index", row, primary_key=True, autoincrement=False),
+            sa.Column("n_windows", row, nullable=False),
+            sa.Column("zone", sa.String(20), nullable=False),
+            sa.Column("p_value", sa.Double, nullable=False),
+            sa.Column("drift", sa.Boolean),
+            sa.Column("n_rows", row, nullable=False),
+            sa.Column("first_row", row),
+            sa.Column("last_row", row),
+            sa.Column("window_start", sa.String(40)),
+            sa.Column("window_end", sa.String(40)),
+            sa.Column("decided_at", row, nullable=False),
+            sa.Column("late_rows", row, nullable=False),
+            sa.Column("duplicate_rows", row, nullable=False),
+            sa.Column("untimed_rows", row, nullable=False),
+            sa.Column("adapted", sa.Boolean, nullable=False),
+            sa.Column("record", sa.Text, nullable=False),
+        ),
+        "parts": sa.Table(
+            "gapdrift_parts",
+            metadata,
+            sa.Column("stream", name, primary_key=True),
+            sa.Column("name", name, primary_key=True),
+            sa.Column("data", sa.LargeBinary, nullable=False),
+        ),
+        "sinks": sa.Table(
+            "gapdrift_sinks",
+            metadata,
+            sa.Column("stream", name, primary_key=True),
+            sa.Column("sink", name, primary_key=True),
+            sa.Column("next_index", row, nullable=False),
+        ),
+    }
+
+
+def _row(window: WindowResult, stream: str) -> dict[str, Any]:
+    record = make_record(window, stream)
+    same = ("n_windows", "zone", "p_value", "drift", "n_rows", "first_row", "last_row", "decided_at", "adapted")
+    skipped = ("late_rows", "duplicate_rows", "untimed_rows")
+    return {name: record[name] for name in (*same, *skipped)} | {
+        "stream": stream,
+        "window_index": window.index,
+        "window_start": record["start"],
+        "window_end": record["end"],
+        "record": json.dumps(record, allow_nan=False),
+    }
+
+
+def _settings(monitor: Monitor) -> str:
+    return json.dumps(monitor.settings, sort_keys=True)
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()

@@ -1,0 +1,364 @@
+"""Where decided windows go: JSON lines, Prometheus, a webhook, an exit code.
+
+A sink takes one record at a time and raises an error where it could not. Records come at least once and in order;
+their ``id`` tells a repeat.
+"""
+
+import json
+import os
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Callable, Iterable, Mapping
+from http.client import HTTPException
+from pathlib import Path
+from typing import IO, Any, Protocol, runtime_checkable
+
+from gapdrift._validation import check_count, check_effect
+from gapdrift.errors import ParameterError, SinkError
+from gapdrift.windows import ZONES, WindowResult
+
+__all__ = ["ExitCode", "JsonLines", "PrometheusTextfile", "Sink", "Webhook", "make_record", "prometheus_text"]
+
+Record = Mapping[str, Any]
+"""A window in plain form (`WindowResult.to_dict`), with ``stream`` and ``id``."""
+
+ALARMS = ("warning", "drift")
+
+
+@runtime_checkable
+class Sink(Protocol):
+    """What takes records.
+
+    Examples
+    --------
+    >>> isinstance(ExitCode(), Sink)
+    True
+    """
+
+    name: str
+    """Tells the sinks of one run apart; a history remembers by it what was delivered."""
+
+    def emit(self, record: Record) -> None:
+        """Take one record, or raise a `SinkError`."""
+        ...
+
+    def close(self) -> None:
+        """Let go of files and connections."""
+        ...
+
+
+def make_record(window: WindowResult, stream: str) -> dict[str, Any]:
+    """Record of a window: its `to_dict`, the name of its stream, and an id that no other window has.
+
+    Examples
+    --------
+    >>> make_record(WindowResult(7, "undetermined", None, 0), "sales")["id"]
+    'sales/7'
+    """
+    return {"id": f"{stream}/{window.index}", "stream": stream, **window.to_dict()}
+
+
+class JsonLines:
+    r"""One line of JSON for each window, appended to a file or written to an open stream.
+
+    Parameters
+    ----------
+    target : path or text stream
+    name : str, default "jsonl"
+
+    Examples
+    --------
+    >>> import io
+    >>> stream = io.StringIO()
+    >>> JsonLines(stream).emit({"id": "sales/7", "zone": "calm"})
+    >>> stream.getvalue()
+    '{"id": "sales/7", "zone": "calm"}\n'
+    """
+
+    def __init__(self, target: str | os.PathLike[str] | IO[str], *, name: str = "jsonl") -> None:
+        self.name = name
+        self._path = Path(target) if isinstance(target, str | os.PathLike) else None
+        self._file: IO[str] | None = None if isinstance(target, str | os.PathLike) else target
+
+    def emit(self, record: Record) -> None:
+        """Write the record as one line."""
+        line = json.dumps(dict(record), allow_nan=False) + "\n"
+        try:
+            file = self._open()
+            file.write(line)
+            file.flush()
+        except (OSError, ValueError) as error:
+            raise SinkError(f"{self.name}: the line could not be written ({error}).") from error
+
+    def close(self) -> None:
+        """Close the file, where this sink opened it."""
+        if self._path is not None and self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def _open(self) -> IO[str]:
+        if self._file is None:
+            assert self._path is not None  # a stream came instead
+            torn = _is_torn(self._path)
+            self._file = self._path.open("a", encoding="utf-8")
+            if torn:
+                # A run that was killed left half a line: the next one must not be glued to it.
+                self._file.write("\n")
+        return self._file
+
+
+def _is_torn(path: Path) -> bool:
+    """Whether the last line of a file has no end."""
+    if not path.is_file() or not path.stat().st_size:
+        return False
+    with path.open("rb") as file:
+        file.seek(-1, os.SEEK_END)
+        return file.read() != b"\n"
+
+
+class PrometheusTextfile:
+    """Metrics in Prometheus' text format, in a file that is replaced at once (for node_exporter's textfile collector).
+
+    Parameters
+    ----------
+    path : path
+        By custom it ends in ``.prom``.
+    name : str, default "prometheus"
+
+    Notes
+    -----
+    Counters count since this sink was made; Prometheus knows that counters start anew.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "gapdrift.prom"
+    >>> PrometheusTextfile(path).emit(make_record(WindowResult(7, "drift", None, 500), "sales"))
+    >>> 'gapdrift_windows_total{stream="sales",zone="drift"} 1' in path.read_text()
+    True
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, name: str = "prometheus") -> None:
+        self.name = name
+        self._path = Path(path)
+        self._latest: dict[str, Record] = {}
+        self._totals: dict[tuple[str, str], int] = {}
+
+    def emit(self, record: Record) -> None:
+        """Count the record, and replace the file."""
+        stream = str(record["stream"])
+        latest, totals = self._latest | {stream: record}, dict(self._totals)
+        for zone in ZONES:
+            totals[stream, zone] = totals.get((stream, zone), 0) + (record["zone"] == zone) * int(record["n_windows"])
+        part = self._path.with_name(f"{self._path.name}.{os.getpid()}.tmp")
+        try:
+            part.write_text(prometheus_text(latest.values(), totals), encoding="utf-8")
+            part.replace(self._path)
+        except OSError as error:
+            part.unlink(missing_ok=True)
+            raise SinkError(f"{self.name}: {self._path} could not be replaced ({error.strerror}).") from error
+        self._latest, self._totals = latest, totals
+
+    def close(self) -> None:
+        """Nothing to let go of: the file stays."""
+
+
+def prometheus_text(latest: Iterable[Record], totals: Mapping[tuple[str, str], int] | None = None) -> str:
+    """Metrics of the latest window of each stream, in Prometheus' text format.
+
+    Parameters
+    ----------
+    latest : iterable of record
+    totals : mapping of (stream, zone) to int, optional
+        Windows decided.
+
+    Examples
+    --------
+    >>> print(prometheus_text([make_record(WindowResult(7, "calm", None, 500), "sales")]).splitlines()[2])
+    gapdrift_p_value{stream="sales"} 1.0
+    """
+    records = list(latest)
+    families: list[tuple[str, str, str, list[tuple[Record, dict[str, str], Any]]]] = [
+        ("p_value", "gauge", "p-value of the verdict on the latest window.", [(r, {}, r["p_value"]) for r in records]),
+        (
+            "zone",
+            "gauge",
+            "1 for the zone of the latest window, 0 for the others.",
+            [(r, {"zone": zone}, int(r["zone"] == zone)) for r in records for zone in ZONES],
+        ),
+        ("window_index", "gauge", "Number of the latest window.", [(r, {}, r["index"]) for r in records]),
+        ("window_rows", "gauge", "Rows of the latest window.", [(r, {}, r["n_rows"]) for r in records]),
+        (
+            "rows_taken",
+            "gauge",
+            "Rows taken when the latest window was decided.",
+            [(r, {}, r["decided_at"]) for r in records],
+        ),
+        (
+            "missing_ratio",
+            "gauge",
+            "Share of missing cells of a column in the latest window.",
+            [
+                (r, {"column": feature["name"]}, feature["missing_window"])
+                for r in records
+                for feature in (r.get("result") or {}).get("features", ())
+            ],
+        ),
+        (
+            "windows_total",
+            "counter",
+            "Windows decided.",
+            [({"stream": stream}, {"zone": zone}, count) for (stream, zone), count in (totals or {}).items()],
+        ),
+    ]
+    lines: list[str] = []
+    for name, kind, words, samples in families:
+        lines += [f"# HELP gapdrift_{name} {words}", f"# TYPE gapdrift_{name} {kind}"] if samples else []
+        lines += [f"gapdrift_{name}{_labels({'stream': r['stream'], **more})} {value}" for r, more, value in samples]
+    return "\n".join(lines) + "\n"
+
+
+def _labels(labels: Mapping[str, Any]) -> str:
+    def escape(text: Any) -> str:
+        return str(text).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+
+    return "{" + ",".join(f'{name}="{escape(value)}"' for name, value in labels.items()) + "}"
+
+
+class ExitCode:
+    """The exit code of a run: 3 once a window was in the drift zone, else 0.
+
+    Parameters
+    ----------
+    name : str, default "exit-code"
+
+    Examples
+    --------
+    >>> sink = ExitCode()
+    >>> sink.emit({"zone": "drift"})
+    >>> sink.code
+    3
+    """
+
+    def __init__(self, *, name: str = "exit-code") -> None:
+        self.name = name
+        self.code = 0
+
+    def emit(self, record: Record) -> None:
+        """Look at the zone."""
+        if record["zone"] == "drift":
+            self.code = 3
+
+    def close(self) -> None:
+        """Nothing to let go of."""
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """A redirected POST would go on as a GET without its body."""
+
+    def redirect_request(self, *_: Any, **__: Any) -> None:
+        return None
+
+
+class Webhook:
+    """A POST of JSON for each alarm, tried again where that can help.
+
+    Parameters
+    ----------
+    url : str
+        http or https. It is never printed beyond its host: its path may hold a secret.
+    timeout : float, default 10
+        Seconds to wait for the server, each time.
+    retries : int, default 3
+        Tries after the first one, where the connection failed, timed out, or the server answered 429 or 5xx.
+    backoff : float, default 0.5
+        Seconds before the first of them; doubled each time.
+    zones : sequence of str, default ("warning", "drift")
+        Zones whose windows are sent.
+    headers : mapping of str to str, optional
+        For instance an authorization.
+    name : str, default "webhook"
+    sleep : callable, default time.sleep
+
+    Notes
+    -----
+    The header ``Idempotency-Key`` holds the id of the record, by which a receiver tells a repeat. Redirects are not
+    followed.
+
+    Examples
+    --------
+    >>> sink = Webhook("https://alarms.invalid/secret", retries=0)
+    >>> sink.emit({"id": "sales/7", "zone": "calm"})  # calm windows are not sent
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        timeout: float = 10.0,
+        retries: int = 3,
+        backoff: float = 0.5,
+        zones: Iterable[str] = ALARMS,
+        headers: Mapping[str, str] | None = None,
+        name: str = "webhook",
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        parts = urllib.parse.urlsplit(url) if isinstance(url, str) else None
+        if parts is None or parts.scheme not in {"http", "https"} or not parts.hostname:
+            raise ParameterError(
+                "url of a webhook: expected an address that starts with http:// or https:// and names a host."
+            )
+        if not check_effect("timeout", timeout) > 0:
+            raise ParameterError(f"timeout is {timeout!r}, expected a number of seconds above 0.")
+        unknown = sorted(set(zones) - set(ZONES))
+        if unknown:
+            raise ParameterError(f"zones names {', '.join(map(repr, unknown))}, expected some of {', '.join(ZONES)}.")
+        self.name = name
+        self._url, self._host = url, parts.hostname
+        self._timeout, self._backoff = float(timeout), check_effect("backoff", backoff)
+        self._retries = check_count("retries", retries, 0) or 0
+        self._zones, self._headers, self._sleep = frozenset(zones), dict(headers or {}), sleep
+        self._opener = urllib.request.build_opener(_NoRedirect)
+
+    def emit(self, record: Record) -> None:
+        """Send the record, where its zone is among those asked for."""
+        if record["zone"] not in self._zones:
+            return
+        body = json.dumps(dict(record), allow_nan=False).encode()
+        for attempt in range(self._retries + 1):
+            problem, final = self._post(body, str(record["id"]))
+            if not problem:
+                return
+            if final or attempt == self._retries:
+                tries = "1 try" if attempt == 0 else f"{attempt + 1} tries"
+                raise SinkError(f"{self.name}: {self._host} {problem} ({tries}).")
+            self._sleep(self._backoff * 2.0**attempt)
+
+    def close(self) -> None:
+        """Nothing to let go of: each record has its own connection."""
+
+    def _post(self, body: bytes, key: str) -> tuple[str, bool]:
+        """What went wrong, empty where nothing did, and whether another try is no use."""
+        headers = {"Content-Type": "application/json", "Idempotency-Key": urllib.parse.quote(key), **self._headers}
+        try:
+            request = urllib.request.Request(self._url, body, headers, method="POST")
+            with self._opener.open(request, timeout=self._timeout):
+                return "", True
+        except urllib.error.HTTPError as error:
+            error.close()
+            return f"answered {error.code}", not (error.code == 429 or error.code >= 500)
+        except TimeoutError:
+            return f"gave no answer in {self._timeout:g} s", False
+        except urllib.error.URLError as error:
+            return f"could not be reached ({_reason(error.reason)})", False
+        except (OSError, HTTPException) as error:
+            return f"broke the connection ({type(error).__name__})", False
+        except ValueError:
+            # Names of headers and addresses that urllib refuses; its words would quote them.
+            return "cannot be addressed: the url or a header is not valid", True
+
+
+def _reason(reason: Any) -> str:
+    return str(getattr(reason, "strerror", None) or type(reason).__name__)

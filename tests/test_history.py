@@ -1,0 +1,234 @@
+import json
+import multiprocessing
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+import gapdrift as gd
+from gapdrift.history import History
+from gapdrift.sinks import make_record
+from tests import kill_worker
+from tests.streams import cut, detector, rows
+
+KILLS = 50
+
+
+@pytest.fixture(scope="module")
+def postgres(tmp_path_factory):
+    """Address of a PostgreSQL server of this test's own; skipped where there are no binaries."""
+    pytest.importorskip("psycopg")
+    found = shutil.which("initdb") or next(map(str, sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))), None)
+    if found is None:
+        pytest.skip("no PostgreSQL")
+    folder, binaries = tmp_path_factory.mktemp("postgres"), Path(found).parent
+    user = []
+    if os.geteuid() == 0:
+        # initdb refuses to run as root, and its user must reach the folder.
+        if shutil.which("setpriv") is None:
+            pytest.skip("no setpriv to leave root with")
+        user = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"]
+        shutil.chown(folder, "nobody")
+        for parent in folder.parents:
+            if parent.stat().st_uid == 0 and parent not in {Path("/"), Path("/tmp")}:
+                parent.chmod(parent.stat().st_mode | 0o011)
+    data = folder / "data"
+
+    def call(*command):
+        environment = {"PATH": os.environ["PATH"], "LC_ALL": "C", "HOME": str(folder)}
+        subprocess.run([*user, *command], check=True, capture_output=True, cwd=folder, env=environment)
+
+    call(binaries / "initdb", "-D", data, "-U", "gapdrift", "--auth=trust", "--no-sync", "-E", "UTF8")
+    options = f"-k {folder} -c listen_addresses=''"
+    call(binaries / "pg_ctl", "-D", data, "-o", options, "-l", folder / "log", "-w", "start")
+    yield f"postgresql+psycopg://gapdrift@/postgres?host={folder}"
+    call(binaries / "pg_ctl", "-D", data, "-m", "immediate", "stop")
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request, tmp_path):
+    if request.param == "sqlite":
+        return str(tmp_path / "history.db")
+    return request.getfixturevalue("postgres")
+
+
+def monitor(window=50, **options):
+    return gd.Monitor(detector(), window, **options)
+
+
+def test_windows_come_back_as_they_were_decided(url, request):
+    stream = rows(230, 1)
+    undisturbed = [make_record(window, request.node.name) for window in monitor().advance(stream)]
+    for piece in cut(stream, [60, 61, 199]):
+        with History(url) as history:
+            fresh = monitor()
+            log = history.begin(fresh, request.node.name)
+            log.write(fresh.advance(piece))
+    with History(url) as history:
+        assert list(history.windows(request.node.name)) == json.loads(json.dumps(undisturbed))
+        assert request.node.name in history.streams()
+
+
+def test_another_detector_or_other_settings_are_refused(url, request):
+    other = gd.DriftDetector(random_state=0).fit(rows(300, 7))
+    with History(url) as history:
+        history.begin(monitor(), request.node.name)
+        with pytest.raises(gd.HistoryError, match=r"was begun with the detector .* Use the same saved detector"):
+            history.begin(gd.Monitor(other, 50), request.node.name)
+        with pytest.raises(gd.HistoryError, match=r"other settings: window 50, now 60\."):
+            history.begin(monitor(60, step=50), request.node.name)
+        assert history.begin(gd.Monitor(other, 50), request.node.name + " 2").position == 0
+
+
+def test_two_runs_on_one_stream_do_not_spoil_it(url, request):
+    stream = rows(100, 1)
+    with History(url) as history:
+        one, two = monitor(), monitor()
+        first, second = (history.begin(each, request.node.name) for each in (one, two))
+        first.write(one.advance(stream))
+        with pytest.raises(gd.HistoryError, match="Another run has written"):
+            second.write(two.advance(stream))
+        assert [record["index"] for record in history.windows(request.node.name)] == [0, 1]
+
+
+def test_many_windows_are_read_in_batches(tmp_path):
+    with History(tmp_path / "history.db") as history:
+        fresh = monitor(10)
+        log = history.begin(fresh)
+        log.write(fresh.advance(rows(4_050, 1)))
+        assert [record["index"] for record in history.windows()] == list(range(405))
+
+
+def test_closed_panes_are_written_once(tmp_path):
+    with History(tmp_path / "history.db") as history:
+        fresh = monitor(100, step=10)
+        log = history.begin(fresh)
+        for piece in cut(rows(200, 1), range(5, 200, 5)):
+            log.write(fresh.advance(piece))
+        parts = fresh.state()
+        with sqlite3.connect(tmp_path / "history.db") as connection:
+            stored = dict(connection.execute("select name, data from gapdrift_parts"))
+        connection.close()
+        assert stored == parts
+        assert sum(name.endswith("closed") for name in parts) == 9
+
+
+@pytest.mark.parametrize("wrong", ["", None, 3, "no such://thing"])
+def test_wrong_addresses(wrong):
+    with pytest.raises(gd.ParameterError, match="url is"):
+        History(wrong)
+
+
+def test_a_database_that_is_not_there_and_its_password(tmp_path):
+    with pytest.raises(gd.HistoryError, match="cannot be opened: unable to open"):
+        History(tmp_path / "nowhere" / "history.db")
+    pytest.importorskip("psycopg")
+    with pytest.raises(gd.HistoryError) as caught:
+        History("postgresql+psycopg://me:sesame@127.0.0.1:1/none")
+    assert "sesame" not in str(caught.value)
+
+
+def test_a_file_that_is_no_database(tmp_path):
+    path = tmp_path / "history.db"
+    path.write_bytes(b"no database at all" * 100)
+    with pytest.raises(gd.HistoryError, match="file is not a database"):
+        History(path)
+
+
+def test_damaged_and_future_histories(tmp_path):
+    path = tmp_path / "history.db"
+    with History(path) as history:
+        fresh = monitor()
+        history.begin(fresh).write(fresh.advance(rows(70, 1)))
+    damages = {
+        "update gapdrift_parts set data = x'00ff' where name like 'pane%'": "A pane of the stored state",
+        "update gapdrift_parts set data = x'00ff' where name = 'facts'": "The stored state of the monitor",
+        "update gapdrift_streams set format = 99": "another version of gapdrift",
+    }
+    for number, (damage, message) in enumerate(damages.items()):
+        copy = shutil.copy(path, tmp_path / f"{number}.db")
+        with sqlite3.connect(copy) as connection:
+            connection.execute(damage)
+        connection.close()
+        with History(copy) as history, pytest.raises(gd.HistoryError, match=message):
+            history.begin(monitor())
+
+
+def test_a_monitor_that_has_rows_and_streams_without_name(tmp_path):
+    used = monitor()
+    used.advance(rows(5, 1))
+    with History(tmp_path / "history.db") as history:
+        with pytest.raises(gd.ParameterError, match="has taken 5 rows already"):
+            history.begin(used)
+        for name in ("", None, "x" * 201):
+            with pytest.raises(gd.ParameterError, match="stream is"):
+                history.begin(monitor(), name)
+
+
+def test_without_sqlalchemy_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "sqlalchemy", None)
+    with pytest.raises(gd.GapdriftError, match=r"gapdrift\[history\]"):
+        History("history.db")
+
+
+@pytest.fixture
+def quick_folder(tmp_path):
+    """A folder in memory, where there is one: what is killed here is a process, not the machine."""
+    memory = Path("/dev/shm")
+    if not memory.is_dir() or not os.access(memory, os.W_OK):
+        yield tmp_path
+        return
+    with tempfile.TemporaryDirectory(dir=memory) as folder:
+        yield Path(folder)
+
+
+def test_killed_fifty_times_the_history_is_the_undisturbed_one(quick_folder):
+    """A run is killed at random moments and begun again, 50 times; a last one ends the stream."""
+    calm, killed = (quick_folder / name for name in ("calm.db", "killed.db"))
+    start = time.monotonic()
+    kill_worker.main(str(calm), str(calm.with_suffix(".jsonl")))
+    seconds = time.monotonic() - start
+    reached = kill_repeatedly(killed, seconds / KILLS, random.Random(1))
+    kill_worker.main(str(killed), str(killed.with_suffix(".jsonl")))
+    with History(calm) as one, History(killed) as two:
+        undisturbed = list(one.windows())
+        assert list(two.windows()) == undisturbed
+    assert len(undisturbed) > 100
+    # The kills came while the stream was being read, not before its start or after its end.
+    assert len({position for position in reached if 0 < position < kill_worker.N_ROWS}) > KILLS // 3
+    lines = killed.with_suffix(".jsonl").read_text().splitlines()
+    seen = [json.loads(line)["id"] for line in lines if line.endswith("}")]
+    assert list(dict.fromkeys(seen)) == [record["id"] for record in undisturbed]
+
+
+def kill_repeatedly(url, pause, chance):
+    """Positions at which the runs were killed.
+
+    The runs are forks of one process that has imported everything: an import would take longer than the run.
+    """
+    server = multiprocessing.get_context("forkserver")
+    server.set_forkserver_preload(["tests.kill_worker"])
+    reached = []
+    for number in range(KILLS):
+        ours, theirs = server.Pipe()
+        run = server.Process(target=kill_worker.main, args=(str(url), str(url.with_suffix(".jsonl")), theirs))
+        run.start()
+        theirs.close()
+        # Most runs are killed while they read the stream, every tenth one while it starts.
+        if number % 10:
+            assert ours.poll(60)
+        time.sleep(chance.uniform(0.0, 2.0 * pause))
+        os.kill(run.pid, signal.SIGKILL)
+        run.join()
+        ours.close()
+        with History(url) as history:
+            reached.append(history.begin(kill_worker.make()).position)
+    return reached
