@@ -17,7 +17,7 @@ def test_numbers_in_every_way_they_are_written():
 
 def test_words_for_missing_in_text_and_numbers():
     table = pa.table(
-        {"a": ["-200", " ? ", "x"], "b": [-200, 1, 2], "c": [-200.0, None, np.nan], "d": [True, False, None]}
+        {"a": ["-200.0", " ? ", "x"], "b": [-200, 1, 2], "c": [-200.0, None, np.nan], "d": [True, False, None]}
     )
     found = Cleaner({}, missing=["-200", "?"])(table).to_pydict()
     assert found["a"] == [None, None, "x"]

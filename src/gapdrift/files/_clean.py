@@ -61,13 +61,15 @@ class Cleaner:
         import pyarrow.compute as pc  # noqa: PLC0415
 
         words = list(self.missing)
+        numbers = pa.array([float(word) for word in words if _is_number(word)], pa.float64())
         if not words:
             return column
         if _is_text(column):
-            gone = pc.is_in(pc.utf8_trim_whitespace(column), pa.array(words, column.type))
+            text = pc.utf8_trim_whitespace(column)
+            alike = pc.is_in(_as_numbers(text), numbers)
+            gone = pc.or_(pc.is_in(text, pa.array(words, column.type)), alike)
         elif pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
-            numbers = [float(word) for word in words if _is_number(word)]
-            gone = pc.is_in(pc.cast(column, pa.float64(), safe=False), pa.array(numbers, pa.float64()))
+            gone = pc.is_in(pc.cast(column, pa.float64(), safe=False), numbers)
         else:
             return column
         return pc.if_else(gone, pa.scalar(None, column.type), column)
@@ -84,9 +86,7 @@ class Cleaner:
         if count:
             before, example = self.bad.get(name, (0, pc.filter(column, bad)[0].as_py()))
             self.bad[name] = before + count, example
-        words = pc.if_else(pc.equal(pc.utf8_lower(text), "true"), "1", pc.if_else(flag, "0", text))
-        usable = pc.if_else(pc.or_(number, flag), words, pa.scalar(None, text.type))
-        return pc.cast(_without_plus(usable), pa.float64())
+        return _as_numbers(pc.if_else(pc.equal(pc.utf8_lower(text), "true"), "1", pc.if_else(flag, "0", text)))
 
 
 def infer_kinds(table: Any, numbers: Sequence[str] = ()) -> dict[str, str]:
@@ -185,8 +185,11 @@ def _label(word: str) -> str:
     return f"{float(word) + 0.0:.17g}" if number else word
 
 
-def _without_plus(column: Any) -> Any:
-    """Numbers without a leading plus sign, which the conversion does not take."""
+def _as_numbers(text: Any) -> Any:
+    """Numbers that are written in a text, and null for any other text."""
+    import pyarrow as pa  # noqa: PLC0415
     import pyarrow.compute as pc  # noqa: PLC0415
 
-    return pc.replace_substring_regex(column, r"^\+", "")
+    written = pc.if_else(pc.match_substring_regex(text, NUMBER), text, pa.scalar(None, text.type))
+    # The conversion does not take a leading plus sign.
+    return pc.cast(pc.replace_substring_regex(written, r"^\+", ""), pa.float64())
