@@ -345,3 +345,17 @@ def test_charts_of_odd_names_and_of_nothing(stations, rng, tmp_path):
     for name in (None, *table):
         result.plot(name).savefig(tmp_path / "plot.png") if name != "b" * 400 else result.plot(name)
     assert result.to_html(tmp_path / "page.html")
+
+
+def test_a_column_without_a_value_in_the_window_is_not_blamed(rng):
+    shared = rng.normal(size=(2_000, 1))
+    rows = shared + 0.3 * rng.normal(size=(2_000, 4))
+    reference, window = rows[:1_000], rows[1_000:] + 2.0
+    window[:, 3] = np.nan
+    result = gd.DriftDetector(random_state=0).fit(reference).test(window)
+    assert result.drift
+    assert [feature.adjusted_p_value is None for feature in result.features] == [False, False, False, True]
+    assert all(feature.adjusted_p_value < 1e-6 for feature in result.features[:3])
+    assert result.features[3].effect_size is None
+    assert result.features[3].adjusted_missing_p_value < 1e-6
+    assert "Column 'x3' has no value in the window: only its gaps are compared." in result.warnings

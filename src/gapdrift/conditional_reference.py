@@ -17,7 +17,7 @@ from gapdrift.hypothesis import SMALLEST_P
 from gapdrift.profile import Profile, fit_profile
 from gapdrift.result import BinFinding, DriftResult, FeatureFinding, Finding
 from gapdrift.schema import LevelRule, Schema, learn_schema
-from gapdrift.verdict import combine_verdict, holm, test_features, test_missingness, test_values
+from gapdrift.verdict import FeatureTests, combine_verdict, holm, test_features, test_missingness, test_values
 
 __all__ = ["ConditionalReference", "ConditionalSettings", "fit_conditional_reference"]
 
@@ -245,7 +245,7 @@ def _test(reference: ConditionalReference, window: Evidence, alpha: float) -> Dr
     careful = contrast.less(_reference_error(profile, own, window))
     values, null = test_values(careful, profile, pooled)
     values = _hardly_seen(values, profile, window)
-    tests = test_features(careful, profile, null, np.abs(contrast.difference))
+    tests = _only_seen(test_features(careful, profile, null, np.abs(contrast.difference)), profile, window)
     gaps = test_missingness(contrast, profile)
     moved = float(0.5 * np.abs(shares[1] - shares[0]).sum())
     if values.determined:
@@ -264,7 +264,16 @@ def _test(reference: ConditionalReference, window: Evidence, alpha: float) -> Dr
         gaps,
         _features(reference, window, contrast, holm(tests.p_values), tests.p_values, tests.effects),
         _bins(reference, shares, contrast),
-        (*reference.notes, *sorted(window.notes), *notes),
+        (*reference.notes, *sorted(window.notes), *_empty_notes(reference, window), *notes),
+    )
+
+
+def _empty_notes(reference: ConditionalReference, window: Evidence) -> tuple[str, ...]:
+    columns = zip(reference.schema.columns, _is_empty(reference.profile, window), strict=True)
+    return tuple(
+        f"Column {column.name!r} has no value in the window: only its gaps are compared."
+        for column, empty in columns
+        if empty and column.kind != "empty"
     )
 
 
@@ -276,6 +285,17 @@ def _hardly_seen(values: Finding, profile: Profile, window: Evidence) -> Finding
         return values
     reason = f"Only {observed:.1%} of the window's cells are observed: nothing can be said of its values."
     return Finding("values", 0.0, 0, 1.0, 0.0, reason=reason)
+
+
+def _only_seen(tests: FeatureTests, profile: Profile, window: Evidence) -> FeatureTests:
+    """Tests of columns, without those of which the window has no value: what others say of them is not theirs."""
+    empty = _is_empty(profile, window)
+    return FeatureTests(np.where(empty, 1.0, tests.p_values), np.where(empty, 0.0, tests.effects))
+
+
+def _is_empty(profile: Profile, window: Evidence) -> NDArray[np.bool_]:
+    """Whether a window has no value of an input column: (input columns,)."""
+    return np.asarray(window.sums["statistics"][profile.layout.rates] >= window.n_rows)
 
 
 def _reference_error(profile: Profile, own: Evidence, window: Evidence) -> Vector:
@@ -334,10 +354,11 @@ def _features(
     gap_p = np.maximum(entry_p_values(contrast.part(layout.rates)), SMALLEST_P)
     gap_adjusted = holm(gap_p)
     ends = np.cumsum([len(grid) for grid in reference.grids])
+    empty = _is_empty(reference.profile, window)
     found = []
     for index, (column, grid) in enumerate(zip(reference.schema.columns, reference.grids, strict=True)):
         cells = slice(int(ends[index]) - len(grid), int(ends[index]))
-        tested = column.kind != "empty"
+        tested = column.kind != "empty" and not empty[index]
         found.append(
             FeatureFinding(
                 column.name,
