@@ -23,8 +23,13 @@ def test_settings_are_plain(rng, state):
     rows = {"x0": rng.normal(size=100), "x1": rng.normal(size=100), "x2": rng.normal(size=100)}
     result = detector.fit(rows).test(rows)
     assert result.settings["regressor"] == "LinearRegression"
-    assert result.settings["ignore"] == ["x1"]
-    assert json.loads(result.to_json())["settings"] == result.settings
+    assert result.settings["ignore"] == ("x1",)
+    assert json.loads(result.to_json())["settings"] == {
+        **result.settings,
+        "ignore": ["x1"],
+        "imputers": ["mean"],
+        "categories": [],
+    }
 
 
 def test_threads_make_no_difference_to_a_result():

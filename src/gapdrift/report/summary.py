@@ -1,9 +1,12 @@
 """Few plain lines about a result, for a terminal or a log."""
 
-from gapdrift.report.ranking import Record, alarms, has_moved_gaps, has_moved_values, state
+from gapdrift.report.ranking import Record, alarms, moved_gaps, moved_values, rank_gaps, state
 from gapdrift.report.words import clean, format_p_value
 
 __all__ = ["summarise"]
+
+MOST = 8
+"""Columns named in a line."""
 
 
 def summarise(record: Record) -> str:
@@ -41,13 +44,11 @@ def _details(record: Record) -> list[str]:
     features = record["features"]
     lines = [f"Rows: {record['n_reference']} in the reference, {record['n_window']} in the window."]
     lines += [_finding_line(finding) for finding in (record["values"], record["missingness"]) if finding is not None]
-    moved = [feature["name"] for feature in features if has_moved_values(feature, record)]
-    moved_gaps = [feature["name"] for feature in features if has_moved_gaps(feature, record)]
-    lines += [f"Columns whose values moved: {_list(moved)}."] if moved else []
-    lines += [f"Columns whose gaps moved: {_list(moved_gaps)}."] if moved_gaps else []
+    for what, moved in (("values", moved_values(record)), ("gaps", moved_gaps(record))):
+        lines += [f"Columns whose {what} moved: {_list([feature['name'] for feature in moved])}."] if moved else []
     gaps = [
         f"{feature['name']} {feature['missing_reference']:.0%} -> {feature['missing_window']:.0%}"
-        for feature in features
+        for feature in (rank_gaps(record) if len(features) > MOST else features)
         if feature["missing_reference"] or feature["missing_window"]
     ]
     lines += [f"Gaps: {_list(gaps) or 'none'}."] if features else []
@@ -67,6 +68,7 @@ def _finding_line(finding: Record) -> str:
     return f"{finding['name'].capitalize()}: {whole} ({parts})."
 
 
-def _list(names: list[str], most: int = 8) -> str:
+def _list(names: list[str]) -> str:
     """Names in one line, cut where they are many."""
-    return clean(", ".join(names[:most]) + (" ..." if len(names) > most else ""))
+    more = f" and {len(names) - MOST} more" if len(names) > MOST else ""
+    return clean(", ".join(names[:MOST]) + more)
