@@ -1,0 +1,139 @@
+"""``gapdrift monitor`` as a user runs it."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import gapdrift as gd
+from gapdrift.history import History
+from tests.cli.test_cli import run
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A saved reference and a stream of 6,000 rows, in three files, that changes at row 4,000."""
+    folder = tmp_path_factory.mktemp("stream")
+    gd.DriftDetector(random_state=0).fit(gd.datasets.stations(2_000, rng=0)).save(folder / "reference.gapdrift")
+    calm = pd.DataFrame(gd.datasets.stations(4_000, rng=1))
+    moved = pd.DataFrame(gd.datasets.stations(2_000, rng=2, drift=True))
+    stream = pd.concat([calm, moved], ignore_index=True)
+    stream.insert(0, "when", pd.Timestamp("2026-01-01") + pd.to_timedelta(np.arange(6_000), unit="min"))
+    stream.insert(0, "id", [f"row-{number}" for number in range(6_000)])
+    (folder / "days").mkdir()
+    for number in range(3):
+        stream.iloc[2_000 * number : 2_000 * (number + 1)].to_csv(folder / "days" / f"{number}.csv", index=False)
+    stream.to_parquet(folder / "stream.parquet")
+    return folder
+
+
+def test_alarms_are_shown_and_named(folder):
+    done = run("monitor", folder / "reference.gapdrift", folder / "days", "--window", 500)
+    assert done.returncode == 0
+    *alarms, last = done.stdout.strip().splitlines()
+    assert [line.split(":")[0] for line in alarms if "drift" in line] == [f"window {n}" for n in (8, 9, 10, 11)]
+    assert all("humidity" in line for line in alarms if "drift" in line)
+    assert last.startswith("Rows 0 to 6,000 (6,000). Windows:")
+    assert done.stderr == ""
+
+
+def test_exit_code_and_all_windows_as_json(folder):
+    done = run(
+        "monitor",
+        folder / "reference.gapdrift",
+        folder / "stream.parquet",
+        "--window",
+        500,
+        "--json",
+        "--fail-on-drift",
+    )
+    assert done.returncode == 3
+    records = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [record["index"] for record in records] == list(range(12))
+    assert [record["zone"] == "drift" for record in records] == [index >= 8 for index in range(12)]
+
+
+def test_windows_of_time_with_keys(folder, tmp_path):
+    rows = pd.concat([pd.read_csv(folder / "days" / "0.csv")] * 2)
+    rows.to_csv(tmp_path / "twice.csv", index=False)
+    options = [
+        "--window",
+        "6h",
+        "--time-column",
+        "when",
+        "--key-column",
+        "id",
+        "--lateness",
+        "30d",
+        "--flush",
+        "--json",
+    ]
+    done = run("monitor", folder / "reference.gapdrift", tmp_path / "twice.csv", *options)
+    assert done.returncode == 0
+    records = [json.loads(line) for line in done.stdout.splitlines()]
+    assert sum(record["n_rows"] for record in records) == 2_000
+    assert "2,000 row(s) duplicate not counted" in done.stderr
+    assert records[0]["start"] == "2026-01-01T00:00:00+00:00"
+
+
+def test_a_history_goes_on_at_the_next_row(folder, tmp_path):
+    command = ["monitor", folder / "reference.gapdrift", folder / "days" / "[01].csv", "--window", 500]
+    history = ["--history", tmp_path / "h.db", "--jsonl", tmp_path / "w.jsonl", "--prometheus", tmp_path / "m.prom"]
+    assert run(*command, *history).returncode == 0
+    command[2] = folder / "days"
+    done = run(*command, *history)
+    assert done.stdout.strip().splitlines()[-1].startswith("Rows 4,000 to 6,000 (2,000).")
+    again = run(*command, *history)
+    assert "Windows: none" in again.stdout
+    with History(tmp_path / "h.db") as kept:
+        records = list(kept.windows("default"))
+    assert [record["index"] for record in records] == list(range(12))
+    assert len((tmp_path / "w.jsonl").read_text().splitlines()) == 12
+    assert "gapdrift_p_value" in (tmp_path / "m.prom").read_text()
+
+
+def test_killed_at_random_it_gives_the_undisturbed_history(folder, tmp_path):
+    """The command itself; `tests/test_runner.py` kills the monitor behind it fifty times."""
+    command = [
+        *(sys.executable, "-m", "gapdrift", "monitor", str(folder / "reference.gapdrift")),
+        *(str(folder / "days"), "--window", "100", "--step", "50", "--history"),
+    ]
+    whole = subprocess.run([*command, str(tmp_path / "whole.db")], capture_output=True, check=False)
+    assert whole.returncode == 0
+    draw = random.Random(0)
+    for _ in range(6):
+        process = subprocess.Popen(
+            [*command, str(tmp_path / "broken.db")], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        time.sleep(draw.uniform(0.5, 4.0))
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+    last = subprocess.run([*command, str(tmp_path / "broken.db")], capture_output=True, check=False)
+    assert last.returncode == 0
+    with History(tmp_path / "whole.db") as one, History(tmp_path / "broken.db") as two:
+        assert list(one.windows("default")) == list(two.windows("default"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--window", "5"], "window"),
+        (["--window", "soon"], "window"),
+        (["--window", "1h"], "time_column"),
+        (["--window", "500", "--step", "600"], "step"),
+        (["--window", "500", "--time-column", "nope"], "time_column"),
+        (["--window", "500", "--webhook", "ftp://x"], "webhook"),
+        (["--window", "500", "--history", "nonsense://x"], "no address such as postgresql"),
+    ],
+)
+def test_errors(folder, arguments, message):
+    done = run("monitor", folder / "reference.gapdrift", folder / "days", *arguments)
+    assert done.returncode == 1
+    assert message in done.stderr.lower()
