@@ -214,5 +214,5 @@ def test_types_may_refuse_to_be_written_without_rows(monkeypatch):
     monkeypatch.setattr("gapdrift.state.ROWS_HELD", held)
     Writer(keep_rows=False).write(ConstantFill(np.zeros(0)), "thing")
     Writer(keep_rows=True).write(ConstantFill(np.zeros(1)), "thing")
-    with pytest.raises(StorageError, match="holds rows: it is not written with keep_rows=False"):
+    with pytest.raises(StorageError, match=r"keep_rows=False nothing is written: thing\.0 holds rows"):
         Writer(keep_rows=False).write((ConstantFill(np.zeros(1)),), "thing")

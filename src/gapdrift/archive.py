@@ -51,11 +51,11 @@ MAX_MANIFEST = 8 * 2**20
 MAX_NODES = 500_000
 """Values in the manifest: each takes up to a hundred bytes of memory, however short it is written."""
 
-MAX_CELLS = 160 * 2**20
+MAX_CELLS = 128 * 2**20
 """Bytes of all arrays together."""
 
-MAX_ARRAY = 80 * 2**20
-"""Bytes of one array: a square of 3,200 statistics, the products of a table with 1,400 columns."""
+MAX_ARRAY = 64 * 2**20
+"""Bytes of one array: a square of 2,900 statistics, the products of a table with 1,250 columns."""
 
 MAX_ARRAYS = 16_384
 

@@ -114,8 +114,10 @@ class TrainingPairs:
 
     def features(self) -> Matrix:
         """Features that were fitted: (pairs, features)."""
-        gaps = np.unpackbits(self.gaps, axis=1, count=self.n_gaps)
-        return np.column_stack([gaps.astype(float), self.imputed])
+        features = np.empty((len(self.distances), self.n_gaps + self.imputed.shape[1]))
+        features[:, : self.n_gaps] = np.unpackbits(self.gaps, axis=1, count=self.n_gaps)
+        features[:, self.n_gaps :] = self.imputed
+        return features
 
 
 @dataclass(frozen=True, eq=False)

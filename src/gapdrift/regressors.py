@@ -62,7 +62,7 @@ REGRESSORS: Mapping[str, Any] = MappingProxyType(
 MAX_TEXT = 100
 """Characters of a setting."""
 
-MAX_WORK = 2_000_000_000
+MAX_WORK = 1_000_000_000
 """Trees x pairs x features of a regressor that is fitted again: about a minute."""
 
 MAX_FEATURE_CELLS = 8_000_000

@@ -167,7 +167,9 @@ def _lone_rows(sizes: NDArray[np.intp] | None) -> str:
     """Why bins hold a row of the reference, or nothing: the centre of a single row is that row."""
     if sizes is not None and sizes.min(initial=2) > 1:
         return ""
-    return "has a bin of a single reference row, whose centre is that row. Use fewer bins (n_bins) or more rows"
+    return (
+        "has a bin of a single reference row, whose centre is that row. Use fewer bins (n_bins of MDLFWF) or more rows"
+    )
 
 
 ROWS_HELD: Mapping[type, Callable[[Any], str]] = MappingProxyType(
@@ -231,7 +233,7 @@ class Writer:
             )
         held = "" if self.keep_rows or cls not in ROWS_HELD else ROWS_HELD[cls](value)
         if held:
-            raise StorageError(f"{path} {held}: it is not written with keep_rows=False.")
+            raise StorageError(f"With keep_rows=False nothing is written: {path} {held}.")
         record = FORMS[cls].take(value)
         return {"type": cls.__name__} | {
             name: self.write(getattr(record, name), f"{path}.{name}", depth + 1) for name in FORMS[cls].hints

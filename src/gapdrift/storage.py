@@ -14,7 +14,7 @@ from typing import Any
 from gapdrift._random import as_rng
 from gapdrift._shell import Detector
 from gapdrift._threads import limit_threads
-from gapdrift.archive import Package, reading, write_file
+from gapdrift.archive import FORMAT_VERSION, Package, reading, write_file
 from gapdrift.conditional_reference import ConditionalReference
 from gapdrift.detector import DriftDetector
 from gapdrift.errors import ParameterError, StorageError
@@ -149,10 +149,10 @@ def describe(path: str | PathLike[str]) -> dict[str, Any]:
     Returns
     -------
     description : dict
-        ``kind``, ``gapdrift_version`` and ``bytes``; for a detector also its ``class``, ``settings``, ``origin``, the
-        number of ``rows`` and ``bins``, ``columns`` (name, kind, number of levels, share of missing cells), ``ignored``
-        and ``warnings``; for evidence its ``rows``, ``origin`` and ``warnings``; for a result its ``drift``,
-        ``p_value``, ``alpha``, rows and ``warnings``.
+        ``kind``, ``format_version``, ``gapdrift_version`` and ``bytes``; for a detector its ``class``, ``settings``,
+        ``origin``, the number of ``rows`` and ``bins``, ``columns`` (name, kind, number of levels, share of missing
+        cells), ``ignored`` and ``warnings``; for evidence its ``rows``, ``origin`` and ``warnings``; for a result its
+        ``drift``, ``p_value``, ``alpha``, rows and ``warnings``.
 
     Examples
     --------
@@ -169,6 +169,7 @@ def describe(path: str | PathLike[str]) -> dict[str, Any]:
         manifest = package.manifest
         head = {
             "kind": manifest.kind,
+            "format_version": FORMAT_VERSION,
             "gapdrift_version": manifest.version,
             "bytes": Path(path).stat().st_size,
         }
