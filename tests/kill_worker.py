@@ -6,7 +6,8 @@ from gapdrift.runner import run_monitor
 from gapdrift.sinks import JsonLines
 from tests.streams import detector, part, rows
 
-N_ROWS, CHUNK = 4_000, 9
+N_ROWS, CHUNK = 2_000, 8
+DETECTOR = detector()
 
 
 def chunks(position):
@@ -18,7 +19,7 @@ def chunks(position):
 
 
 def make():
-    return Monitor(detector(), window=60, step=30, false_alarm_every=50, key_column="key")
+    return Monitor(DETECTOR, window=40, step=20, false_alarm_every=50, key_column="key")
 
 
 def main(url, lines, begun=None):

@@ -201,7 +201,7 @@ def test_killed_fifty_times_the_history_is_the_undisturbed_one(quick_folder):
     with History(calm) as one, History(killed) as two:
         undisturbed = list(one.windows())
         assert list(two.windows()) == undisturbed
-    assert len(undisturbed) > 100
+    assert len(undisturbed) > 90
     # The kills came while the stream was being read, not before its start or after its end.
     assert len({position for position in reached if 0 < position < kill_worker.N_ROWS}) > KILLS // 3
     lines = killed.with_suffix(".jsonl").read_text().splitlines()

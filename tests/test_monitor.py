@@ -274,11 +274,10 @@ def test_stands_in_a_river_loop():
 
     scaler = preprocessing.StandardScaler()
     stream = [x for x, _ in river_datasets.synth.Friedman(seed=1).take(1_000)]
-    learned = []
     for x in stream[:300]:
         scaler.learn_one(x)
-        learned.append(scaler.transform_one(x))
-    reference = {name: [x[name] for x in learned] for name in learned[0]}
+    scaled = [scaler.transform_one(x) for x in stream[:300]]
+    reference = {name: [x[name] for x in scaled] for name in scaled[0]}
     monitor = gd.Monitor(gd.DriftDetector(random_state=0).fit(reference), window=100)
     alarms = []
     for place, x in enumerate(stream[300:]):

@@ -12,11 +12,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 
 from gapdrift.encoding import Encoded
-from gapdrift.errors import HistoryError, ParameterError
+from gapdrift.errors import GapdriftError, HistoryError, ParameterError
 from gapdrift.evidence import Evidence
 from gapdrift.storage import dumps, loads
 
@@ -164,7 +165,7 @@ class Pane:
                     for index, own in enumerate(notes)
                 ]
                 counted = loads(arrays["counted"].tobytes()) if "counted" in arrays else None
-        except (ValueError, KeyError, OSError, EOFError) as error:
+        except (ValueError, KeyError, OSError, EOFError, BadZipFile, GapdriftError) as error:
             raise HistoryError("A pane of the stored state cannot be read: the history is damaged.") from error
         number, n_rows, first, last, closed = facts
         return cls(number, n_rows, first, last, counted, waiting, cells, closed)
