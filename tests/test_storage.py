@@ -344,7 +344,6 @@ def test_no_row_of_the_reference_is_written(distance, n_columns):
     assert dumps(loads(data), keep_rows=False) == data
 
 
-@pytest.mark.xfail(reason="the donors are rows of the reference, until they are drawn anew")
 def test_no_row_can_be_computed_from_what_is_written():
     rng = np.random.default_rng(1)
     rows = numbers(400, 4, rng, missing=0)
