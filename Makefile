@@ -7,8 +7,8 @@ export OPENBLAS_NUM_THREADS ?= 1
 
 .PHONY: demo test lint bench calibration power distance monitor clean
 
-demo: $(VENV)/core
-	$(BIN)/python examples/demo.py
+demo: $(VENV)/cli
+	$(BIN)/gapdrift demo
 
 test: $(VENV)/test
 	$(BIN)/python -m pytest -n 2 --cov=gapdrift --cov-report=term
@@ -29,6 +29,9 @@ calibration: $(VENV)/test
 power: $(VENV)/test
 	$(BIN)/python -m benchmarks.power $(if $(TRIALS),--trials $(TRIALS))
 
+monitor: $(VENV)/test
+	$(BIN)/python -m benchmarks.monitor $(if $(TRIALS),--trials $(TRIALS))
+
 distance: $(VENV)/test
 	$(BIN)/python -m benchmarks.distance $(if $(TRIALS),--trials $(TRIALS))
 
@@ -37,14 +40,14 @@ monitor: $(VENV)/test
 
 clean:
 	rm -rf $(VENV) build dist site htmlcov .coverage* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
-	rm -rf .hypothesis demo-report.html
+	rm -rf .hypothesis gapdrift-demo.html
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/core: $(VENV)/bin/python pyproject.toml
-	$(BIN)/pip install --quiet --editable .
+$(VENV)/cli: $(VENV)/bin/python pyproject.toml
+	$(BIN)/pip install --quiet --editable ".[cli]"
 	touch $@
 
 $(VENV)/test: $(VENV)/bin/python pyproject.toml

@@ -61,7 +61,7 @@ def show_demo(windows: int, seed: int, html: str) -> None:
     )
     widths = [max(len(name), 12) for name in SCENARIOS]
     click.echo(" " * 33 + "  ".join(f"{name:>{width}}" for name, width in zip(SCENARIOS, widths, strict=True)))
-    with progress("Testing", 7) as advance:
+    with progress("Testing", 7, steps=True) as advance:
         for line in run_demo(windows, seed):
             cells = [
                 click.style(f"{alarms:>{width - 6}}{'' if right else ' wrong':<6}", fg=None if right else "red")
@@ -93,27 +93,20 @@ def _write(path: str, text: str) -> str:
 
 
 def _lines(name: str, value: Any, indent: str) -> list[str]:
+    """Lines of one entry: a value beside its name, several below it."""
     if isinstance(value, dict):
         inner = [line for key, each in value.items() for line in _lines(str(key), each, indent + "  ")]
         return [f"{indent}{name}:", *inner]
-    if isinstance(value, list | tuple) and value and isinstance(value[0], dict):
-        return [f"{indent}{name}:", *(f"{indent}  {_row(each)}" for each in value)]
+    if name == "columns":
+        return [f"{indent}{name}:", *(f"{indent}  {_column(each)}" for each in value)]
+    if name == "warnings" and value:
+        return [f"{indent}{name}:", *(f"{indent}  {each}" for each in value)]
     if isinstance(value, list | tuple):
         return [f"{indent}{name}: {', '.join(map(str, value)) or 'none'}"]
-    return [f"{indent}{name}: {value}"]
+    return [f"{indent}{name}: {'none' if value is None else value}"]
 
 
-def _row(record: dict[str, Any]) -> str:
-    """One record in one line: its name first, then the rest."""
-    rest = ", ".join(
-        f"{key} {_cell(value)}" for key, value in record.items() if key != "name" and value not in (None, "", [])
-    )
-    return f"{record['name']}: {rest}" if "name" in record else rest
-
-
-def _cell(value: Any) -> str:
-    if isinstance(value, float):
-        return f"{value:.4g}"
-    return (
-        ", ".join(map(str, value[:8])) + (" ..." if len(value) > 8 else "") if isinstance(value, list) else str(value)
-    )
+def _column(record: dict[str, Any]) -> str:
+    levels = f" of {record['levels']} levels" if record.get("levels") else ""
+    missing = f", {record['missing']:.1%} missing" if record.get("missing") else ""
+    return f"{record['name']}: {record['kind']}{levels}{missing}"
