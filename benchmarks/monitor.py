@@ -61,7 +61,7 @@ def work(task: tuple[str, int]) -> list[float]:
     """P-values of the windows of one stream, or its delay."""
     case, seed = task
     what, kind, *size = case.split()
-    rng = np.random.default_rng([seed, KINDS.index(kind)])
+    rng = np.random.default_rng([seed, KINDS.index(kind), *map(int, size)])
     return p_values(kind, int(size[0]), seed, rng) if what == "rate" else delay(kind, seed, rng)
 
 
@@ -69,8 +69,8 @@ def p_values(kind: str, size: int, seed: int, rng: np.random.Generator) -> list[
     drift = gd.datasets.DRIFTS[kind]
     detector = gd.DriftDetector(random_state=seed).fit(drift.sample(size, severity=0, missing=0.2, rng=rng))
     monitor = gd.Monitor(detector, WINDOW, false_alarm_every=EVERY[-1])
-    stream = drift.sample(WINDOW * WINDOWS, severity=0, missing=0.2, rng=rng)
-    return [window.p_value for window in monitor.advance(stream)]
+    stream = [drift.sample(WINDOW, severity=0, missing=0.2, rng=rng) for _ in range(WINDOWS)]
+    return [window.p_value for window in monitor.advance(np.vstack(stream))]
 
 
 def delay(kind: str, seed: int, rng: np.random.Generator) -> list[float]:
