@@ -6,8 +6,8 @@
   outside 0.75 to 1.25, and marked "open" where it straddles a limit, so that more trials are needed to tell.
 - delay: streams of 10 windows without drift and 10 with (severity 8). Bars: no change is missed, and the mean delay is
   at most two windows.
-- car loans (GAPDRIFT_DATA), at `false_alarm_every=1000`. Bars: silent before row 75,000; alarm within two windows after it
-  that names car_value and loan_length for values and salary_range and driver_tenure for gaps. Rows before 50,000 are
+- car loans (GAPDRIFT_DATA), at `false_alarm_every=1000`. Bars: silent before row 75,000; alarm within two windows after
+  it that names car_value and loan_length for values and salary_range and driver_tenure for gaps. Rows before 50,000 are
   shown apart: there a new level of size_of_downpayment appears, in 0.8 % of the rows, which is a change of its own. A
   `min_effect` of 0.1 lies above its effect in windows of 2,500 rows (at most 0.09), and was chosen knowing that.
 
