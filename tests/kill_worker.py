@@ -22,14 +22,8 @@ def make():
     return Monitor(DETECTOR, window=40, step=20, false_alarm_every=50, key_column="key")
 
 
-def main(url, lines, begun=None):
-    """Run to the end of the stream; say on a pipe that the first table was taken."""
-    tell = iter([None] if begun is None else [begun.send])
-
-    def progress(position):
-        send = next(tell, None)
-        if send is not None:
-            send(position)
-
+def main(url, lines, told=None):
+    """Run to the end of the stream, telling on a pipe each position reached."""
+    progress = None if told is None else told.send
     with History(url) as history:
         run_monitor(make(), chunks, history=history, sinks=[JsonLines(lines)], progress=progress)
