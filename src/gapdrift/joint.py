@@ -26,6 +26,9 @@ LEVELS = np.array([0.03, 0.05, 0.08])
 
 CERTAIN = 1.0 - 1e-12
 
+NO_EIGENVALUE = 1e-10
+"""Eigenvalues up to this are rounding, whose root would be a thousand times larger than they are."""
+
 SMALLEST_EIGENVALUE = 0.02
 """Least eigenvalue of the correlation that a Wald test looks at.
 
@@ -77,11 +80,19 @@ def make_null(contrast: Contrast) -> Null:
     present = np.flatnonzero(variance > SMALLEST_VARIANCE)
     deviation = np.sqrt(variance)
     scaled = contrast.covariance[np.ix_(present, present)] / np.outer(deviation[present], deviation[present])
-    values, vectors = np.linalg.eigh(scaled)
-    root = vectors * np.sqrt(np.clip(values, 0.0, None))
     draws = np.zeros((N_DRAWS, len(variance)))
-    draws[:, present] = np.random.default_rng(0).standard_normal((N_DRAWS, len(present))) @ root.T
+    draws[:, present] = np.random.default_rng(0).standard_normal((N_DRAWS, len(present))) @ _root(scaled)
     return Null(draws, deviation)
+
+
+def _root(correlation: Matrix) -> Matrix:
+    """The symmetric root: unlike others it changes little where the matrix does, whatever the signs of eigenvectors.
+
+    Sums that were added up in another order differ in their last digits, and must not give other draws.
+    """
+    values, vectors = np.linalg.eigh(correlation)
+    root: Matrix = (vectors * np.sqrt(np.where(values > NO_EIGENVALUE, values, 0.0))) @ vectors.T
+    return root
 
 
 def largest(name: str, contrast: Contrast, draws: Matrix) -> Component | None:

@@ -108,3 +108,19 @@ def test_wholly_missing_rows_count_alone_as_in_a_crowd(rng):
     for detector in (gd.MDLFWF(random_state=3, n_bins=20), gd.DriftDetector(random_state=3)):
         detector.fit(rows)
         same(detector.count(np.vstack([gone, rows])), detector.count(gone) + detector.count(rows), 1e-7)
+
+
+@pytest.mark.parametrize("kind", gd.datasets.DRIFTS)
+@pytest.mark.parametrize("detector", DETECTORS.values(), ids=DETECTORS)
+def test_p_values_do_not_depend_on_how_sums_were_added_up(detector, kind, rng):
+    """Sums in another order differ in their last digits; so may p-values, and no more."""
+    drift = gd.datasets.DRIFTS[kind]
+    fitted = detector(random_state=0).fit(drift.sample(300, severity=0, missing=0.2, rng=1))
+    window = drift.sample(300, severity=2, missing=0.2, rng=2)
+    whole = fitted.test(window)
+    for n_parts in (2, 30):
+        parts = np.array_split(rng.permutation(len(window)), n_parts)
+        again = fitted.test(sum(fitted.count(window[part]) for part in parts))
+        assert again.p_value == pytest.approx(whole.p_value, rel=1e-9)
+        for one, two in zip(whole.features, again.features, strict=True):
+            assert two.p_value == (None if one.p_value is None else pytest.approx(one.p_value, rel=1e-9))
