@@ -14,6 +14,9 @@ __all__ = ["CsvFormat", "Source", "open_source"]
 CHUNK_ROWS = 65_536
 """Rows of a chunk, at most."""
 
+BUFFER = 1 << 20
+"""Bytes read at once of each column of a Parquet file."""
+
 COMPRESSED = (".gz", ".bz2", ".zst", ".lz4")
 """Endings of compressed CSV files."""
 
@@ -180,7 +183,8 @@ def _read_parquet(path: Path) -> Iterator[tuple[Any, int]]:
     import pyarrow.parquet as pq  # noqa: PLC0415
 
     size = path.stat().st_size
-    with pq.ParquetFile(path, memory_map=True) as file:
+    # Without a buffer a whole column of a row group is read at once, and mapped memory stays until the end.
+    with pq.ParquetFile(path, memory_map=False, buffer_size=BUFFER, pre_buffer=False) as file:
         n_rows = max(file.metadata.num_rows, 1)
         if not file.metadata.num_rows:
             yield file.schema_arrow.empty_table(), size
@@ -192,7 +196,7 @@ def _read_feather(path: Path) -> Iterator[tuple[Any, int]]:
     import pyarrow as pa  # noqa: PLC0415
 
     size = path.stat().st_size
-    with pa.memory_map(str(path)) as memory, pa.ipc.open_file(memory) as file:
+    with pa.OSFile(str(path)) as raw, pa.ipc.open_file(raw) as file:
         if not file.num_record_batches:
             yield file.schema.empty_table(), size
         for index in range(file.num_record_batches):
