@@ -4,7 +4,7 @@ from gapdrift import Monitor
 from gapdrift.history import History
 from gapdrift.runner import run_monitor
 from gapdrift.sinks import JsonLines
-from tests.streams import detector, part, rows
+from tests.stream_rows import detector, part, rows
 
 N_ROWS, CHUNK = 2_000, 8
 DETECTOR = detector()

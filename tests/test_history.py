@@ -17,7 +17,7 @@ import gapdrift as gd
 from gapdrift.history import History
 from gapdrift.sinks import make_record
 from tests import kill_worker
-from tests.streams import cut, detector, rows
+from tests.stream_rows import cut, detector, rows
 
 KILLS = 50
 

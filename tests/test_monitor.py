@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import gapdrift as gd
-from tests.streams import START, as_records, detector, join, part, rows, timed, told
+from tests.stream_rows import START, as_records, detector, join, part, rows, timed, told
 
 
 def by_time(window="1min", **options):

@@ -7,7 +7,7 @@ import gapdrift as gd
 from gapdrift.history import History
 from gapdrift.runner import run_monitor
 from gapdrift.sinks import ExitCode, JsonLines
-from tests.streams import cut, detector, join, rows, timed, told
+from tests.stream_rows import cut, detector, join, rows, timed, told
 
 STREAM = join(rows(120, 1), rows(80, 2, shift=2.0))
 PIECES = cut(STREAM, [35, 90, 91, 160])

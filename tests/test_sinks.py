@@ -8,7 +8,7 @@ import pytest
 
 import gapdrift as gd
 from gapdrift.sinks import ExitCode, JsonLines, PrometheusTextfile, Sink, Webhook, make_record, prometheus_text
-from tests.streams import detector, rows
+from tests.stream_rows import detector, rows
 
 CALM = make_record(gd.WindowResult(0, "calm", None, 10), "sales")
 DRIFT = make_record(gd.WindowResult(1, "drift", None, 10), "sales")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from gapdrift.monitor import Monitor
     from gapdrift.result import BinFinding, DriftResult, FeatureFinding, Finding, Histogram
     from gapdrift.storage import load, save
-    from gapdrift.windows import WindowResult
+    from gapdrift.streams.windows import WindowResult
 
 __all__ = [
     "MDLFWF",
@@ -78,7 +78,7 @@ __getattr__, __dir__ = attach(
         "SinkError": "gapdrift.errors",
         "StorageError": "gapdrift.errors",
         "StreamEvaluation": "gapdrift.evaluation",
-        "WindowResult": "gapdrift.windows",
+        "WindowResult": "gapdrift.streams.windows",
         "datasets": "gapdrift.datasets",
         "evaluate_stream": "gapdrift.evaluation",
         "load": "gapdrift.storage",

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from gapdrift._validation import check_count
 from gapdrift.errors import ParameterError
-from gapdrift.windows import WindowResult
+from gapdrift.streams.windows import WindowResult
 
 __all__ = ["ChangeFound", "StreamEvaluation", "evaluate_stream"]
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 from gapdrift.errors import GapdriftError, HistoryError, ParameterError
 from gapdrift.monitor import Monitor
 from gapdrift.sinks import make_record
-from gapdrift.windows import WindowResult
+from gapdrift.streams.windows import WindowResult
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine

@@ -11,18 +11,18 @@ from datetime import timedelta
 from typing import Any
 
 from gapdrift._shell import Detector
-from gapdrift.adaptation import as_table, plain_cells, refit
-from gapdrift.clock import as_datetime, format_duration
 from gapdrift.encoding import Encoded, encode
 from gapdrift.errors import HistoryError, InputError
 from gapdrift.evidence import Evidence
-from gapdrift.intake import BEFORE_ALL, Batch, KeyMemory, Step, read_batch, steps_by_rows, steps_by_time
-from gapdrift.panes import Pane, add_up
-from gapdrift.policy import check_detector, make_policy
 from gapdrift.result import DriftResult
 from gapdrift.schema import Schema
 from gapdrift.storage import dumps, loads
-from gapdrift.windows import WindowResult
+from gapdrift.streams.adaptation import as_table, plain_cells, refit
+from gapdrift.streams.clock import as_datetime, format_duration
+from gapdrift.streams.intake import BEFORE_ALL, Batch, KeyMemory, Step, read_batch, steps_by_rows, steps_by_time
+from gapdrift.streams.panes import Pane, add_up
+from gapdrift.streams.policy import check_detector, make_policy
+from gapdrift.streams.windows import WindowResult
 
 __all__ = ["Monitor"]
 

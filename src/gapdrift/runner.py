@@ -11,8 +11,8 @@ from gapdrift.errors import ParameterError
 from gapdrift.history import History
 from gapdrift.monitor import Monitor
 from gapdrift.sinks import Sink, make_record
+from gapdrift.streams.windows import ZONES, WindowResult
 from gapdrift.tables import Table
-from gapdrift.windows import ZONES, WindowResult
 
 __all__ = ["RunSummary", "run_monitor"]
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gapdrift as gd
-from tests.streams import as_records, cut, detector, join, part, rows, timed, told
+from tests.stream_rows import as_records, cut, detector, join, part, rows, timed, told
 
 N = 270
 STREAM = rows(N, 1)

@@ -15,7 +15,7 @@ from gapdrift.files import Cleaner, as_in_reference
 from gapdrift.history import History
 from gapdrift.runner import RunSummary, run_monitor
 from gapdrift.sinks import JsonLines, PrometheusTextfile, Sink, Webhook, make_record
-from gapdrift.windows import WindowResult
+from gapdrift.streams.windows import WindowResult
 
 __all__ = ["watch"]
 

@@ -3,8 +3,8 @@ import pytest
 
 import gapdrift as gd
 from gapdrift.encoding import Encoded, encode
-from gapdrift.panes import BLOCK, Grid, Pane, add_up
-from tests.streams import detector, part, rows
+from gapdrift.streams.panes import BLOCK, Grid, Pane, add_up
+from tests.stream_rows import detector, part, rows
 
 
 def encoded(table):

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import gapdrift as gd
-from gapdrift.clock import as_datetime, format_duration, parse_duration, times_of
+from gapdrift.streams.clock import as_datetime, format_duration, parse_duration, times_of
 from gapdrift.tables import Table
 
 DAY = 86_400_000_000

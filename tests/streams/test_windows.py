@@ -2,7 +2,7 @@ import json
 from datetime import UTC, datetime
 
 import gapdrift as gd
-from tests.streams import detector, rows
+from tests.stream_rows import detector, rows
 
 
 def test_records_are_plain():

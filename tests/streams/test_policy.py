@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import gapdrift as gd
-from tests.streams import detector, rows
+from tests.stream_rows import detector, rows
 
 WRONG = [
     ({"window": 9}, "window is 9, expected a whole number from 10"),

@@ -1,6 +1,6 @@
 import numpy as np
 
-from gapdrift.intake import BEFORE_ALL, Batch, KeyMemory, read_batch, steps_by_rows, steps_by_time
+from gapdrift.streams.intake import BEFORE_ALL, Batch, KeyMemory, read_batch, steps_by_rows, steps_by_time
 from gapdrift.tables import Table
 
 

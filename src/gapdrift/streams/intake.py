@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gapdrift.clock import times_of
 from gapdrift.errors import InputError
+from gapdrift.streams.clock import times_of
 from gapdrift.tables import Table, is_missing, quote
 
 __all__ = ["Batch", "KeyMemory", "Step", "read_batch", "steps_by_rows", "steps_by_time"]

@@ -1,7 +1,7 @@
 import numpy as np
 
 import gapdrift as gd
-from tests.streams import detector, join, part, rows, timed, told
+from tests.stream_rows import detector, join, part, rows, timed, told
 
 
 def test_a_confirmed_drift_brings_a_new_reference():

@@ -9,10 +9,10 @@ import numpy as np
 
 from gapdrift._shell import Detector
 from gapdrift._validation import check_count
-from gapdrift.clock import format_duration, parse_duration
 from gapdrift.errors import NotFittedError, ParameterError
-from gapdrift.panes import Grid
 from gapdrift.schema import Schema
+from gapdrift.streams.clock import format_duration, parse_duration
+from gapdrift.streams.panes import Grid
 
 __all__ = ["Policy", "check_detector", "make_policy"]
 

@@ -7,7 +7,7 @@ from sklearn.base import clone
 
 from gapdrift._shell import Detector
 from gapdrift.errors import GapdriftError, InputError
-from gapdrift.panes import Cells
+from gapdrift.streams.panes import Cells
 from gapdrift.tables import Table
 
 __all__ = ["as_table", "plain_cells", "refit"]
