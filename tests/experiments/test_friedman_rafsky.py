@@ -130,3 +130,17 @@ def test_a_star_has_nothing_to_permute():
     points = np.vstack([[0, 0], np.c_[np.cos(angles), np.sin(angles)]])
     outcome = FriedmanRafsky().fit(points[:3], np.random.default_rng(0)).test(points[3:], np.random.default_rng(0))
     assert outcome == (0.0, 1.0, None)
+
+
+def test_the_tree_of_tied_rows_does_not_know_the_samples(rng):
+    """Of several minimal trees the rows' order takes one: shuffled, scores stay standardised; as given, they do not."""
+    trials = 60
+
+    def mean_score(settings):
+        samples = (rng.poisson(3, size=(2, 200, 2)) for _ in range(trials))
+        return np.mean([settings.fit(x, rng).test(y, rng).statistic for x, y in samples])
+
+    bound = norm.ppf(1 - 5e-4) / np.sqrt(trials)
+    assert abs(mean_score(FriedmanRafsky())) < bound
+    assert abs(mean_score(FriedmanRafsky(graph="knn"))) < bound
+    assert abs(mean_score(FriedmanRafsky(order="given"))) > bound
