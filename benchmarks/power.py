@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 import gapdrift as gd
-from benchmarks._mmd import mmd_p_value
 from benchmarks._report import Bar, finish
 from benchmarks._trials import SURE, add_arguments, run, select, write_csv
+from experiments.baselines import MMD
 
 KINDS = tuple(gd.datasets.DRIFTS)
 SEVERITIES = tuple(range(11))
@@ -113,6 +113,7 @@ def ours_of(kind: str, seed: int) -> NDArray[np.float64]:
     with_gaps = gd.DriftDetector(random_state=seed).fit(gaps)
     without = gd.DriftDetector(random_state=seed).fit(complete)
     rng = np.random.default_rng(seed)
+    mmd = MMD().fit(complete, rng)
     shares = np.full((len(SEVERITIES), len(METHODS)), np.nan)
     for severity, (rows, holes) in enumerate(windows):
         result = with_gaps.test(holes)
@@ -123,7 +124,7 @@ def ours_of(kind: str, seed: int) -> NDArray[np.float64]:
             bool(result.drift),
             result.values.p_value < result.alpha,
             bool(without.test(rows).drift),
-            mmd_p_value(complete, rows, rng) < 0.05,
+            mmd.p_value(rows, rng) < 0.05,
             right if result.values.p_value < result.alpha else np.nan,
             bool(names) if severity == 0 else bool(names - {"x0", "x1"}),
         ]

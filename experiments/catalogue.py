@@ -1,0 +1,96 @@
+"""The runs by name: their tasks, the work of one task, and the table of the results."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from experiments import experiment1, experiment2, experiment3, experiment4
+from experiments.journal import Journal
+from experiments.protocols import PROTOCOLS, Protocol
+from experiments.running import RESULTS, Rows, provenance, run_tasks, write_rows
+
+__all__ = ["RUNS", "Run", "execute", "path_of"]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run.
+
+    Parameters
+    ----------
+    title : str
+    tasks : callable
+        ``tasks(protocol, trials, seed)``.
+    work : callable
+        Of one task, in a process of its own.
+    table_rows : callable
+        ``table_rows(tasks, results)``.
+    trials : dict of str to int
+        Of a full run, by protocol.
+    quick : dict of str to int
+        Of a run that only shows that everything works.
+    """
+
+    title: str
+    tasks: Callable[[Protocol, int, int], list[Any]]
+    work: Callable[[Any], Any]
+    table_rows: Callable[[list[Any], list[Any]], Rows]
+    trials: dict[str, int]
+    quick: dict[str, int]
+
+
+RUNS = {
+    "experiment1": Run(
+        "Errors of values and distances (tables values and 2, figure 7)",
+        experiment1.tasks,
+        experiment1.work,
+        experiment1.table_rows,
+        {"published": 20, "sound": 20},
+        {"published": 1, "sound": 1},
+    ),
+    "experiment2": Run(
+        "Ablation: seven configurations (table 3, figure 8, correlations)",
+        experiment2.tasks,
+        experiment2.work,
+        experiment2.table_rows,
+        {"published": 500, "sound": 100},
+        {"published": 2, "sound": 2},
+    ),
+    **{
+        name: Run(
+            f"Competitors: {', '.join(methods)} (tables 4 and 5, figure 9, correlations)",
+            partial(experiment3.tasks, name),
+            experiment3.work,
+            experiment3.table_rows,
+            {"published": 500, "sound": 100} if "ME" not in methods else {"published": 100, "sound": 100},
+            {"published": 2, "sound": 2},
+        )
+        for name, methods in experiment3.GROUPS.items()
+    },
+    "experiment4": Run(
+        "Real data, both directions (tables 9 and 10)",
+        experiment4.tasks,
+        experiment4.work,
+        experiment4.table_rows,
+        {"published": 50, "sound": 50},
+        {"published": 1, "sound": 1},
+    ),
+}
+
+
+def path_of(name: str, protocol: str, folder: Path = RESULTS) -> Path:
+    """Table of a run."""
+    return folder / protocol / f"{name}.csv"
+
+
+def execute(name: str, protocol: str, *, trials: int, seed: int, jobs: int, folder: Path, command: list[str]) -> Path:
+    """Run one experiment under one protocol, from where it stopped, and write its table."""
+    run = RUNS[name]
+    tasks = run.tasks(PROTOCOLS[protocol], trials, seed)
+    path = path_of(name, protocol, folder)
+    journal = Journal(path.with_suffix(".jsonl"))
+    results = run_tasks(run.work, tasks, journal, jobs)
+    write_rows(path, run.table_rows(tasks, results), provenance(command, seed))
+    return path

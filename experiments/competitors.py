@@ -1,0 +1,104 @@
+"""The competitors and the library's own detector on one reference: on complete rows, and with gaps."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+import gapdrift as gd
+from experiments.baselines import MMD, Baseline, FittedBaseline, FriedmanRafsky, MeanEmbedding, QuantTree
+from experiments.protocols import Protocol
+from experiments.samples import Matrix, Sample, fill
+
+__all__ = ["COMPETITORS", "Competitors", "fit_competitors", "make_baselines"]
+
+COMPETITORS = ("MWW", "QuantTree", "ME", "MMD")
+"""Rows of the paper's Tables 4 and 5 beside its own."""
+
+OURS = "DriftDetector"
+
+
+def make_baselines(protocol: Protocol, n_rows: int) -> dict[str, Baseline]:
+    """The four competitors, with the quirks of the authors' scripts or without."""
+    return {
+        "MWW": FriedmanRafsky.as_published() if protocol.near_neighbours else FriedmanRafsky(),
+        "QuantTree": QuantTree.as_published(n_rows) if protocol.fixed_threshold else QuantTree(n_bins=n_rows // 50),
+        "ME": MeanEmbedding.as_published() if protocol.reused_rows else MeanEmbedding(),
+        "MMD": MMD.as_published() if protocol.kept_null else MMD(),
+    }
+
+
+@dataclass(frozen=True)
+class Competitors:
+    """Methods fitted on one reference.
+
+    Parameters
+    ----------
+    complete, missing : mapping of str to FittedBaseline
+        Fitted on the complete reference and on the filled one.
+    detectors : pair of DriftDetector, or None
+        Fitted on the complete reference and on the one with gaps.
+    reference : Sample
+    protocol : Protocol
+    """
+
+    complete: Mapping[str, FittedBaseline]
+    missing: Mapping[str, FittedBaseline]
+    detectors: tuple[gd.DriftDetector, gd.DriftDetector] | None
+    reference: Sample
+    protocol: Protocol
+
+    def alarms(self, window: Sample, rng: np.random.Generator, alpha: float) -> dict[str, bool]:
+        """Whether a window is drift, by each method on complete rows and with gaps."""
+        filled = _fill_window(self.reference, window, self.protocol, rng)
+        found = {}
+        for name in self.complete:
+            found[f"{name} complete"] = self.complete[name].test(window.complete, rng).rejects(alpha)
+            found[f"{name} missing"] = self.missing[name].test(filled, rng).rejects(alpha)
+        if self.detectors is not None:
+            complete, gaps = self.detectors
+            found[f"{OURS} complete"] = bool(complete.test(window.complete, alpha=alpha).drift)
+            found[f"{OURS} missing"] = bool(gaps.test(window.gaps, alpha=alpha).drift)
+        return found
+
+
+def fit_competitors(
+    reference: Sample,
+    protocol: Protocol,
+    rng: np.random.Generator,
+    names: Sequence[str],
+    first: Sample,
+) -> Competitors:
+    """Methods fitted on one reference.
+
+    Parameters
+    ----------
+    reference : Sample
+    protocol : Protocol
+    rng : numpy.random.Generator
+    names : sequence of str
+        Out of `COMPETITORS` and "DriftDetector".
+    first : Sample
+        A first window, whose kernel width and permutations the published MMD keeps.
+    """
+    baselines = {name: made for name, made in make_baselines(protocol, len(reference.gaps)).items() if name in names}
+    filled = fill(reference.gaps, reference.gaps, rng)
+    first_filled = _fill_window(reference, first, protocol, rng)
+    detectors = None
+    if OURS in names:
+        seed = int(rng.integers(2**31))
+        detectors = (
+            gd.DriftDetector(random_state=seed).fit(reference.complete),
+            gd.DriftDetector(random_state=seed).fit(reference.gaps),
+        )
+    return Competitors(
+        {name: made.fit(reference.complete, rng, first.complete) for name, made in baselines.items()},
+        {name: made.fit(filled, rng, first_filled) for name, made in baselines.items()},
+        detectors,
+        reference,
+        protocol,
+    )
+
+
+def _fill_window(reference: Sample, window: Sample, protocol: Protocol, rng: np.random.Generator) -> Matrix:
+    return fill(window.gaps if protocol.impute_apart else reference.gaps, window.gaps, rng)

@@ -1,0 +1,124 @@
+"""Experiment 1, distances: errors of values and of distances of nine methods (Table 2, the table of values, Fig. 7)."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.detection import Task
+from experiments.experiment2 import settings_of
+from experiments.protocols import PROTOCOLS, Protocol
+from experiments.running import Rows
+from experiments.samples import hide
+from gapdrift.closed_form import fit_closed_form
+from gapdrift.datasets import DISTRIBUTIONS
+from gapdrift.distance import LearnedDistance, learn_distance
+from gapdrift.imputation import IMPUTERS, FittedImputer, Imputer, fit_imputers, impute
+from gapdrift.missingness import missing_rates
+
+__all__ = ["DISTANCES", "NAME", "VALUES", "table_rows", "tasks", "work"]
+
+NAME = "experiment1"
+N_ROWS = 500
+VALUES = (*IMPUTERS, "MIDAS", "GAIN")
+"""Methods that give values."""
+DISTANCES = (*VALUES, "MDL", "closed form")
+"""Methods that give distances."""
+
+Matrix = NDArray[np.float64]
+
+
+def tasks(protocol: Protocol, trials: int, seed: int) -> list[Task]:
+    """Tasks of a run: one data set each."""
+    return [[NAME, protocol.name, seed, kind, trial] for kind in DISTRIBUTIONS for trial in range(trials)]
+
+
+def work(task: Task) -> dict[str, Any]:
+    """Errors of one data set by method, and the shares of the features of MDL."""
+    _, protocol_name, seed, kind, trial = task
+    protocol = PROTOCOLS[protocol_name]
+    rng = np.random.default_rng([seed, list(DISTRIBUTIONS).index(kind), trial])
+    distribution = DISTRIBUTIONS[kind]
+    truth = distribution.draw(N_ROWS, rng)
+    gaps = hide(truth, distribution.gap_columns, protocol, rng)
+    filled = {name: impute(imputer, gaps) for name, imputer in _imputers(gaps, rng).items()}
+    values = {name: _value_errors(table, truth, gaps) for name, table in filled.items()}
+    first, second = np.triu_indices(N_ROWS, k=1)
+    exact = _lengths(truth, first, second)
+    learned = _learn(gaps, protocol, rng)
+    guesses = {name: _lengths(table, first, second) for name, table in filled.items()}
+    guesses["MDL"] = learned.between(gaps, np.isnan(gaps), first, second)
+    guesses["closed form"] = fit_closed_form(gaps).between(gaps, first, second)
+    distances = {name: _errors(guess - exact) for name, guess in guesses.items()}
+    return {"values": values, "distances": distances, "importances": learned.importances.tolist()}
+
+
+def _imputers(gaps: Matrix, rng: np.random.Generator) -> dict[str, FittedImputer]:
+    from experiments.networks import GAIN, MIDAS  # noqa: PLC0415
+
+    seeds = [int(seed) for seed in rng.integers(2**31, size=2)]
+    pool: list[str | Imputer] = [*IMPUTERS, MIDAS(random_state=seeds[0]), GAIN(random_state=seeds[1])]
+    return dict(zip(VALUES, fit_imputers(pool, gaps, rng), strict=True))
+
+
+def _learn(gaps: Matrix, protocol: Protocol, rng: np.random.Generator) -> LearnedDistance:
+    missing = np.isnan(gaps)
+    settings = {"regressor": None, "n_splits": 5, "max_pairs": 10_000, **settings_of(protocol)}
+    return learn_distance(
+        gaps[~missing.any(axis=1)],
+        missing_rates(missing),
+        np.arange(gaps.shape[1]),
+        fit_imputers(None, gaps, rng),
+        centres=None,
+        rng=rng,
+        **settings,
+    )
+
+
+def _lengths(table: Matrix, first: NDArray[np.intp], second: NDArray[np.intp]) -> NDArray[np.float64]:
+    return np.asarray(np.linalg.norm(table[first] - table[second], axis=1))
+
+
+def _errors(differences: NDArray[np.float64]) -> list[float]:
+    """Mean absolute error and root of the mean squared error."""
+    return [float(np.mean(np.abs(differences))), float(np.sqrt(np.mean(differences**2)))]
+
+
+def _value_errors(filled: Matrix, truth: Matrix, gaps: Matrix) -> list[float]:
+    """Both errors over all cells of the columns with gaps, and over the missing cells."""
+    columns = np.isnan(gaps).any(axis=0)
+    return [*_errors((filled - truth)[:, columns]), *_errors((filled - truth)[np.isnan(gaps)])]
+
+
+def table_rows(done: Sequence[Task], results: Iterable[dict[str, Any]]) -> Rows:
+    """Table of a run: mean and deviation of each error over the data sets, and the shares of MDL's features."""
+    entries: dict[tuple[str, str, str, str], list[float]] = {}
+    for task, result in zip(done, results, strict=True):
+        for method, errors in result["values"].items():
+            for metric, error in zip(("MAE", "RMSE", "MAE of gaps", "RMSE of gaps"), errors, strict=True):
+                entries.setdefault((task[3], "value", metric, method), []).append(error)
+        for method, errors in result["distances"].items():
+            for metric, error in zip(("MAE", "RMSE"), errors, strict=True):
+                entries.setdefault((task[3], "distance", metric, method), []).append(error)
+        for name, share in _named_shares(result["importances"]).items():
+            entries.setdefault((task[3], "importance", name, "MDL"), []).append(share)
+    return [
+        {
+            "distribution": kind,
+            "what": what,
+            "metric": metric,
+            "method": method,
+            "sets": len(errors),
+            "mean": f"{np.mean(errors):.6g}",
+            "deviation": f"{np.std(errors):.6g}",
+        }
+        for (kind, what, metric, method), errors in entries.items()
+    ]
+
+
+def _named_shares(shares: Sequence[float]) -> dict[str, float]:
+    """Shares of the pair features under the names of the paper's Fig. 7."""
+    n_cells = len(shares) - len(IMPUTERS)
+    names = [*(f"f{place}" for place in range(1, n_cells + 1)), *IMPUTERS]
+    return dict(zip(names, shares, strict=True))

@@ -1,0 +1,47 @@
+"""Experiment 2, the ablation: seven configurations of MDL-FWF on five drifts (Table 3, Fig. 8)."""
+
+from functools import lru_cache
+from typing import Any
+
+from experiments.configurations import Configurations, fit_configurations
+from experiments.detection import N_ROWS, Task, collect, plan, rng_of, watch
+from experiments.protocols import PROTOCOLS, Protocol
+from experiments.running import Rows
+from experiments.samples import draw_drift
+from gapdrift.distance import published_regressor
+
+__all__ = ["NAME", "settings_of", "table_rows", "tasks", "work"]
+
+NAME = "experiment2"
+N_BINS = 10
+TOP_Q = 3
+
+
+def settings_of(protocol: Protocol) -> dict[str, Any]:
+    """Settings of MDL-FWF: the authors' regressor, folds and pairs, or, where each trial has a fit, the library's."""
+    if not protocol.one_reference:
+        return {}
+    return {"regressor": published_regressor(), "n_splits": 2, "max_pairs": None}
+
+
+def tasks(protocol: Protocol, trials: int, seed: int) -> list[Task]:
+    """Tasks of a run."""
+    return plan(NAME, protocol, trials, seed)
+
+
+def work(task: Task) -> dict[str, list[list[int]]]:
+    """Severity, windows and alarms of each configuration."""
+    return watch(task, lambda kind, seed, trial: _fit(task[1], kind, seed, trial))
+
+
+@lru_cache(maxsize=2)
+def _fit(protocol_name: str, kind: str, seed: int, trial: int) -> Configurations:
+    protocol = PROTOCOLS[protocol_name]
+    rng = rng_of(seed, kind, 0, trial + 1)
+    reference = draw_drift(kind, 0, N_ROWS, protocol, rng)
+    return fit_configurations(reference, protocol, rng, n_bins=N_BINS, top_q=TOP_Q, **settings_of(protocol))
+
+
+def table_rows(done: list[Task], results: list[Any]) -> Rows:
+    """Table of a run."""
+    return collect(done, results)

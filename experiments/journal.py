@@ -1,0 +1,62 @@
+"""Results written down as they come, so that a run that was killed loses none of them."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+__all__ = ["Journal"]
+
+
+class Journal:
+    """Finished tasks of a run and their results, one line of JSON for each.
+
+    A line is written whole or, where the process dies in the middle of it, cut short: a line without its end
+    counts as not written, and is removed before the next one is added.
+
+    Parameters
+    ----------
+    path : Path
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "run.jsonl"
+    >>> Journal(path).add(("gaussian-mean", 3), {"alarms": 2})
+    >>> Journal(path).get(("gaussian-mean", 3))
+    {'alarms': 2}
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._results = dict(self._read())
+
+    def __contains__(self, task: Any) -> bool:
+        """Whether a task is finished."""
+        return self._key(task) in self._results
+
+    def get(self, task: Any) -> Any:
+        """Result of a finished task."""
+        return self._results[self._key(task)]
+
+    def add(self, task: Any, result: Any) -> None:
+        """Write down the result of a task."""
+        key = self._key(task)
+        line = json.dumps([key, result], allow_nan=False).encode() + b"\n"
+        with self.path.open("ab") as file:
+            file.write(line)
+            file.flush()
+            os.fsync(file.fileno())
+        self._results[key] = json.loads(line)[1]
+
+    def _key(self, task: Any) -> str:
+        return json.dumps(task)
+
+    def _read(self) -> list[tuple[str, Any]]:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        data = self.path.read_bytes() if self.path.is_file() else b""
+        whole = data[: data.rfind(b"\n") + 1]
+        if len(whole) < len(data):
+            with self.path.open("r+b") as file:
+                file.truncate(len(whole))
+        return [tuple(json.loads(line)) for line in whole.splitlines()]

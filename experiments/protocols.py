@@ -1,0 +1,58 @@
+"""How the experiments are run: as the authors' scripts do, or as a test should be judged."""
+
+from dataclasses import dataclass
+
+__all__ = ["PROTOCOLS", "Protocol"]
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """What is done where the two ways differ; each quirk of the published one is a setting.
+
+    Parameters
+    ----------
+    name : str
+    one_reference : bool
+        One reference for all windows, so that the rate of false alarms is that of this one reference.
+    truncated_poisson : bool
+        The shift of the Poisson means loses its decimals: severities 0 to 3 are no drift, 4 to 7 are +1, 8 to 10 +2.
+    exact_gaps : bool
+        The same number of gaps in each column of each sample, not each cell by chance.
+    repeated_gaps : bool
+        All windows of the real data have their gaps in the same rows.
+    impute_apart : bool
+        Each sample is filled by an imputer fitted on itself, not both by one fitted on the reference.
+    refit_imputers : bool
+        The imputers behind learned distances are fitted anew on each window.
+    unclipped : bool
+        Triangles that do not overlap have a negative overlap, which squared counts as a large one.
+    kept_null : bool
+        The permutations of MMD are those of the first window for all windows.
+    near_neighbours : bool
+        The spanning tree of MWW is that of a graph of ten nearest neighbours.
+    fixed_threshold : bool
+        QuantTree alarms above 33.4 (500 rows, 10 bins) or 59.96 (1,000 rows, 20 bins).
+    reused_rows : bool
+        ME chooses its locations on a tenth of the rows, and tests on all of them.
+    """
+
+    name: str
+    one_reference: bool
+    truncated_poisson: bool
+    exact_gaps: bool
+    repeated_gaps: bool
+    impute_apart: bool
+    refit_imputers: bool
+    unclipped: bool
+    kept_null: bool
+    near_neighbours: bool
+    fixed_threshold: bool
+    reused_rows: bool
+
+
+QUIRKS = tuple(Protocol.__dataclass_fields__)[1:]
+
+PROTOCOLS = {
+    "published": Protocol("published", **dict.fromkeys(QUIRKS, True)),
+    "sound": Protocol("sound", **dict.fromkeys(QUIRKS, False)),
+}

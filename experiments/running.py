@@ -1,0 +1,123 @@
+"""Tasks in several processes, each result written down at once; tables with where they come from."""
+
+import csv
+import json
+import platform
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from threadpoolctl import threadpool_limits
+
+from experiments.journal import Journal
+
+__all__ = ["RESULTS", "Rows", "provenance", "read_rows", "run_tasks", "write_rows"]
+
+Rows = list[dict[str, Any]]
+
+RESULTS = Path(__file__).parent / "results"
+"""Where results are kept."""
+
+PACKAGES = ("gapdrift", "numpy", "scipy", "scikit-learn", "torch")
+
+
+def run_tasks(work: Callable[[Any], Any], tasks: Sequence[Any], journal: Journal, jobs: int) -> list[Any]:
+    """Results of all tasks, in their order; those in the journal are not run again.
+
+    Parameters
+    ----------
+    work : callable
+        A function of a module, so that other processes find it.
+    tasks : sequence
+        Of plain numbers, words, and lists of them.
+    journal : Journal
+    jobs : int
+        Processes, of one thread each.
+    """
+    left = [task for task in tasks if task not in journal]
+    start = time.monotonic()
+    _show(0, len(left), start)
+    if jobs == 1:
+        with threadpool_limits(1):
+            for done, task in enumerate(left, 1):
+                journal.add(task, work(task))
+                _show(done, len(left), start)
+    else:
+        _run_apart(work, left, journal, jobs, start)
+    return [journal.get(task) for task in tasks]
+
+
+def _run_apart(work: Callable[[Any], Any], left: list[Any], journal: Journal, jobs: int, start: float) -> None:
+    with ProcessPoolExecutor(jobs, initializer=_one_thread) as pool:
+        futures = {pool.submit(work, task): task for task in left}
+        for done, future in enumerate(as_completed(futures), 1):
+            journal.add(futures[future], future.result())
+            _show(done, len(left), start)
+
+
+def _one_thread() -> None:
+    threadpool_limits(1)
+
+
+def _show(done: int, total: int, start: float) -> None:
+    """A bar on a terminal; nothing in a pipe."""
+    if not sys.stderr.isatty() or not total:
+        return
+    share = done / total
+    left = f"{(time.monotonic() - start) / done * (total - done):,.0f} s left" if done else ""
+    bar = "#" * int(30 * share)
+    end = "\n" if done == total else ""
+    print(f"\r\033[K[{bar:<30}] {done} of {total} {left}", end=end, file=sys.stderr, flush=True)
+
+
+def provenance(command: Sequence[str], seed: int) -> dict[str, Any]:
+    """Where a table comes from: versions, seed, commit, command. No time, so that a table made again is the same."""
+    return {
+        "command": " ".join(["python -m experiments", *command]),
+        "commit": _commit(),
+        "seed": seed,
+        "python": platform.python_version(),
+        "packages": {name: _version(name) for name in PACKAGES},
+    }
+
+
+def _version(name: str) -> str:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return "not installed"
+
+
+def _commit() -> str:
+    command = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty", "--abbrev=12"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+    return done.stdout.strip()
+
+
+def write_rows(path: Path, rows: Rows, source: Mapping[str, Any] | None = None) -> None:
+    """Write a table, and where it comes from beside it; whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_suffix(".draft")
+    with draft.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    draft.replace(path)
+    if source is not None:
+        path.with_suffix(".json").write_text(json.dumps(source, indent=2) + "\n", encoding="utf-8")
+
+
+def read_rows(path: Path) -> list[dict[str, str]]:
+    """Rows of a table; ends the program where it was not made yet."""
+    if not path.is_file():
+        sys.exit(f"{path} is not there. Run 'python -m experiments run ...' first; 'list' shows the names.")
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))

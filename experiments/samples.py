@@ -1,0 +1,77 @@
+"""Samples of the experiments: complete, with gaps, and filled."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+import gapdrift as gd
+from experiments.protocols import Protocol
+from gapdrift.imputation import fit_imputers, impute
+
+__all__ = ["RATE", "Sample", "draw_drift", "fill", "fill_both", "hide"]
+
+Matrix = NDArray[np.float64]
+
+RATE = 0.2
+"""Share of missing cells in the columns with gaps, in all experiments."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Rows as they are, and the same with gaps.
+
+    Parameters
+    ----------
+    complete : (rows, columns) array
+    gaps : (rows, columns) array, NaN where missing
+    """
+
+    complete: Matrix
+    gaps: Matrix
+
+
+def draw_drift(kind: str, severity: float, n_rows: int, protocol: Protocol, rng: np.random.Generator) -> Sample:
+    """Sample of one kind of drift (Experiments 2 and 3).
+
+    Parameters
+    ----------
+    kind : str
+        Of `gapdrift.datasets.DRIFTS`.
+    severity : float
+        From 0 to 10.
+    n_rows : int
+    protocol : Protocol
+    rng : numpy.random.Generator
+
+    Examples
+    --------
+    >>> from experiments.protocols import PROTOCOLS
+    >>> rng = np.random.default_rng(0)
+    >>> sample = draw_drift("poisson-mean", 3, 20_000, PROTOCOLS["published"], rng)
+    >>> abs(sample.complete.mean(axis=0)[1] - 5.0) < 0.1  # severity 3 is no drift there
+    np.True_
+    """
+    drift = gd.datasets.DRIFTS[kind]
+    amount = severity / 10.0 * drift.largest
+    if protocol.truncated_poisson and kind == "poisson-mean":
+        amount = float(int(amount))
+    rows = drift.draw(n_rows, amount, rng)
+    return Sample(rows, hide(rows, drift.gap_columns, protocol, rng))
+
+
+def hide(rows: Matrix, columns: tuple[int, ...], protocol: Protocol, rng: np.random.Generator) -> Matrix:
+    """Rows with a fifth of the cells of some columns missing."""
+    rates = np.isin(np.arange(rows.shape[1]), columns) * RATE
+    return gd.datasets.hide_mcar(rows, rates, rng, exact=protocol.exact_gaps)
+
+
+def fill(fitted_on: Matrix, rows: Matrix, rng: np.random.Generator) -> Matrix:
+    """Rows filled by iterative imputation (10 rounds) fitted on others or on themselves."""
+    (imputer,) = fit_imputers(["iterative"], fitted_on, rng)
+    return impute(imputer, rows)
+
+
+def fill_both(reference: Matrix, window: Matrix, protocol: Protocol, rng: np.random.Generator) -> tuple[Matrix, Matrix]:
+    """Reference and window filled, each by itself or both by what was learned on the reference."""
+    return fill(reference, reference, rng), fill(window if protocol.impute_apart else reference, window, rng)

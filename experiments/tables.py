@@ -1,0 +1,299 @@
+"""The paper's tables, published and reproduced side by side."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from experiments.catalogue import path_of
+from experiments.competitors import COMPETITORS, OURS
+from experiments.configurations import CONFIGURATIONS
+from experiments.detection import KINDS, SEVERITIES
+from experiments.experiment1 import DISTANCES, VALUES
+from experiments.real import DIRECTIONS, SETS
+from experiments.running import read_rows
+
+__all__ = ["PUBLISHED", "TABLES", "Ratios", "Table", "ratios_of", "table_rows_of"]
+
+PUBLISHED = Path(__file__).parent / "published"
+"""The paper's tables as numbers."""
+
+DISTRIBUTIONS = {
+    "Uni": "uniform",
+    "Gau": "gaussian",
+    "Exp": "exponential",
+    "Poi": "poisson",
+    "Cat": "categorical",
+}
+IMPUTATIONS = dict(
+    zip(
+        ("zero", "mean", "median", "most_frequent", "iterative", "midas", "gain", "mdl"),
+        (*VALUES, "MDL"),
+        strict=True,
+    )
+)
+
+Ratios = dict[tuple[str, int], float]
+"""Ratio of alarms by kind of drift and severity."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Header and rows, as text."""
+
+    title: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+    def to_markdown(self) -> str:
+        """Table for a document."""
+        lines = [self.header, tuple("---" for _ in self.header), *self.rows]
+        return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def ratios_of(name: str, protocol: str, folder: Path) -> dict[str, Ratios]:
+    """Ratios of alarms of a detection run, by method."""
+    found: dict[str, Ratios] = {}
+    for row in read_rows(path_of(name, protocol, folder)):
+        found.setdefault(row["method"], {})[row["drift"], int(row["severity"])] = float(row["ratio"])
+    return found
+
+
+def by_severity(ratios: Ratios) -> list[float]:
+    """Mean over the five kinds of drift, by severity."""
+    return [float(np.mean([ratios[kind, severity] for kind in KINDS])) for severity in SEVERITIES]
+
+
+def all_ratios(protocol: str, folder: Path) -> dict[str, tuple[Ratios, Ratios]]:
+    """Ratios of each method on complete data and with gaps."""
+    ablation = ratios_of("experiment2", protocol, folder)
+    others = {**ratios_of("experiment3", protocol, folder), **ratios_of("experiment3-me", protocol, folder)}
+    found = {name: (others[f"{name} complete"], others[f"{name} missing"]) for name in (*COMPETITORS, OURS)}
+    for number, name in (("2", "MV Impute"), ("3", "MDL"), ("5.1", "MDL-FWF-Gau-TopQ"), ("5.2", "MDL-FWF-Tri-TopQ")):
+        found[name] = ablation["1"], ablation[number]
+    return found
+
+
+def correlation(one: Ratios, two: Ratios) -> float:
+    """Correlation over five kinds of drift and severities 1 to 10: the paper's 50 ratios."""
+    keys = [(kind, severity) for kind in KINDS for severity in SEVERITIES[1:]]
+    pairs = np.array([[one[key], two[key]] for key in keys])
+    return float(np.corrcoef(pairs.T)[0, 1]) if pairs.std(axis=0).min() > 0 else 0.0
+
+
+def published_rows(name: str) -> list[dict[str, str]]:
+    """One of the paper's tables."""
+    return read_rows(PUBLISHED / f"{name}.csv")
+
+
+def _published_lines(name: str) -> dict[str, list[float]]:
+    rows = published_rows(name)
+    return {row["method"]: [float(row[f"severity_{severity}"]) for severity in SEVERITIES] for row in rows}
+
+
+def _beside(title: str, published: Mapping[str, list[float]], reproduced: Mapping[str, list[float]]) -> Table:
+    """Lines of a method: published, reproduced, difference; what the paper lacks has one line."""
+    rows: list[tuple[str, ...]] = []
+    for method, ours in reproduced.items():
+        theirs = published.get(method)
+        if theirs is not None:
+            rows.append((method, "published", *_numbers(theirs), f"{np.mean(theirs):.3f}"))
+        rows.append((method, "reproduced", *_numbers(ours), f"{np.mean(ours):.3f}"))
+        if theirs is not None:
+            away = np.subtract(ours, theirs)
+            rows.append((method, "difference", *_numbers(away, sign=True), f"{np.abs(away).mean():.3f} (abs)"))
+    header = ("method", "", *(str(severity) for severity in SEVERITIES), "mean")
+    return Table(title, header, tuple(rows))
+
+
+def _numbers(values: Iterable[float], *, sign: bool = False) -> list[str]:
+    return [f"{value:+.3f}" if sign else f"{value:.3f}" for value in values]
+
+
+def table_3(protocol: str, folder: Path) -> Table:
+    """Detection ratios of the configurations."""
+    found = ratios_of("experiment2", protocol, folder)
+    published = _published_lines("table_3_ablation")
+    names = {
+        number: f"{number}. {name}" if number in "123" else f"{number} {name}"
+        for number, name in CONFIGURATIONS.items()
+    }
+    reproduced = {names[number]: by_severity(found[number]) for number in CONFIGURATIONS}
+    return _beside(f"Table 3, ablation ({protocol})", published, reproduced)
+
+
+def table_4(protocol: str, folder: Path) -> Table:
+    """Detection ratios on complete data."""
+    found = all_ratios(protocol, folder)
+    names = {"MV Impute": "Complete MDL", **{name: f"Complete {name}" for name in COMPETITORS}}
+    reproduced = {names.get(method, method): by_severity(pair[0]) for method, pair in found.items() if method != "MDL"}
+    return _beside(f"Table 4, complete data ({protocol})", _published_lines("table_4_complete"), reproduced)
+
+
+def table_5(protocol: str, folder: Path) -> Table:
+    """Detection ratios with a fifth of the cells missing."""
+    found = all_ratios(protocol, folder)
+    names = {"MV Impute": "Impute MDL", **{name: f"Impute {name}" for name in COMPETITORS}}
+    reproduced = {names.get(method, method): by_severity(pair[1]) for method, pair in found.items() if method != "MDL"}
+    return _beside(f"Table 5, missing values ({protocol})", _published_lines("table_5_missing"), reproduced)
+
+
+def table_correlations(protocol: str, folder: Path) -> Table:
+    """Correlations of the ratios with gaps and on complete data."""
+    ablation = ratios_of("experiment2", protocol, folder)
+    ours = {
+        ("2", CONFIGURATIONS[number]): correlation(ablation["1"], ablation[number])
+        for number in list(CONFIGURATIONS)[1:]
+    }
+    for method, pair in all_ratios(protocol, folder).items():
+        if method not in {"MV Impute", "MDL"}:
+            ours["3", method] = correlation(*pair)
+    published = {
+        (row["experiment"], row["method"]): float(row["pearson_r"])
+        for row in published_rows("correlations_with_complete")
+    }
+    rows = [
+        (
+            *key,
+            f"{published[key]:.3f}" if key in published else "",
+            f"{value:.3f}",
+            f"{value - published[key]:+.3f}" if key in published else "",
+        )
+        for key, value in ours.items()
+    ]
+    header = ("experiment", "method", "published", "reproduced", "difference")
+    return Table(f"Correlations with complete data ({protocol})", header, tuple(rows))
+
+
+def _errors(title: str, name: str, what: str, methods: Iterable[str], protocol: str, folder: Path) -> Table:
+    found = {
+        (row["distribution"], row["metric"], row["method"]): f"{float(row['mean']):.3f} ± {float(row['deviation']):.3f}"
+        for row in read_rows(path_of("experiment1", protocol, folder))
+        if row["what"] == what
+    }
+    published = {
+        (DISTRIBUTIONS[row["distribution"]], row["metric"], ours): f"{row[f'{column}_mean']} ± {row[f'{column}_sd']}"
+        for row in published_rows(name)
+        for column, ours in IMPUTATIONS.items()
+        if row[f"{column}_mean"] not in {"NA", ""}
+    }
+    metrics = ("MAE", "RMSE") if what == "distance" else ("MAE", "RMSE", "MAE of gaps", "RMSE of gaps")
+    rows = []
+    for kind in DISTRIBUTIONS.values():
+        for metric in metrics:
+            if (kind, metric, "mean") in published:
+                rows.append(
+                    (kind, metric, "published", *(published.get((kind, metric, method), "") for method in methods))
+                )
+            rows.append((kind, metric, "reproduced", *(found[kind, metric, method] for method in methods)))
+    return Table(f"{title} ({protocol})", ("distribution", "metric", "", *methods), tuple(rows))
+
+
+def table_values(protocol: str, folder: Path) -> Table:
+    """Errors of imputed values."""
+    return _errors("Errors of values", "table_value_errors", "value", VALUES, protocol, folder)
+
+
+def table_2(protocol: str, folder: Path) -> Table:
+    """Errors of distances."""
+    return _errors("Table 2, errors of distances", "table_2_distance_errors", "distance", DISTANCES, protocol, folder)
+
+
+def real_errors(protocol: str, folder: Path, error: str) -> dict[str, list[float]]:
+    """Errors of each method: with gaps and complete, for each set and direction."""
+    found = {
+        (row["data"], row["direction"], row["method"]): float(row[error])
+        for row in read_rows(path_of("experiment4", protocol, folder))
+    }
+    pairs = {name: (f"{name} missing", f"{name} complete") for name in (*COMPETITORS, OURS)}
+    pairs |= {name: (name, "Complete") for name in ("MV Impute", "MDL", "MDL-FWF-Gau-TopQ", "MDL-FWF-Tri-TopQ")}
+    places = [(name, direction) for name in SETS for direction in DIRECTIONS]
+    return {method: [found[*place, side] for place in places for side in sides] for method, sides in pairs.items()}
+
+
+def _real(title: str, name: str, error: str, protocol: str, folder: Path) -> Table:
+    ours = real_errors(protocol, folder, error)
+    columns = [
+        f"real_{index}{direction}_{side}"
+        for index in (1, 2, 3)
+        for direction in DIRECTIONS
+        for side in ("missing", "complete")
+    ]
+    theirs = {row["method"]: [float(row[column]) for column in columns] for row in published_rows(name)}
+    totals = {method: _total(errors) for method, errors in ours.items()}
+    ranks = {method: rank for rank, method in enumerate(sorted(totals, key=lambda method: totals[method]), 1)}
+    printed = {row["method"]: (row["total_difference"], row["rank"]) for row in published_rows(name)}
+    rows: list[tuple[str, ...]] = []
+    for method, errors in ours.items():
+        if method in theirs:
+            rows.append((method, "published", *_numbers(theirs[method]), *printed[method]))
+        rows.append((method, "reproduced", *_numbers(errors), f"{totals[method]:.2f}", str(ranks[method])))
+    header = (
+        "method",
+        "",
+        *(column.removeprefix("real_").replace("_", " ") for column in columns),
+        "total difference",
+        "rank",
+    )
+    return Table(f"{title} ({protocol})", header, tuple(rows))
+
+
+def _mean(values: Iterable[float]) -> float:
+    return float(np.mean(list(values)))
+
+
+def _total(errors: list[float]) -> float:
+    return float(np.abs(np.subtract(errors[::2], errors[1::2])).sum())
+
+
+def table_9(protocol: str, folder: Path) -> Table:
+    """False alarms on real data."""
+    return _real("Table 9, Type-I errors on real data", "table_9_type1_real", "type_1", protocol, folder)
+
+
+def table_10(protocol: str, folder: Path) -> Table:
+    """Missed drifts on real data."""
+    return _real("Table 10, Type-II errors on real data", "table_10_type2_real", "type_2", protocol, folder)
+
+
+def table_agreement(protocol: str, folder: Path) -> Table:
+    """Mean |missing - complete| of each method over Experiments 3 and 4, and its false alarms."""
+    ratios = all_ratios(protocol, folder)
+    type_1, type_2 = (real_errors(protocol, folder, error) for error in ("type_1", "type_2"))
+    rows = []
+    for method, (complete, missing) in ratios.items():
+        synthetic = [abs(complete[key] - missing[key]) for key in complete]
+        real = [
+            abs(a - b)
+            for errors in (type_1[method], type_2[method])
+            for a, b in zip(errors[::2], errors[1::2], strict=True)
+        ]
+        false = [_mean(side[kind, 0] for kind in KINDS) for side in (complete, missing)]
+        false += [_mean(type_1[method][1::2]), _mean(type_1[method][::2])]
+        rows.append((method, *_numbers([_mean(synthetic), _mean(real), _mean([*synthetic, *real]), *false])))
+    rows.sort(key=lambda row: row[3])
+    header = (
+        *("method", "synthetic", "real", "together", "false alarms, complete", "with gaps"),
+        *("false alarms on real data, complete", "with gaps"),
+    )
+    return Table(f"Mean |missing - complete| ({protocol})", header, tuple(rows))
+
+
+TABLES: dict[str, Callable[[str, Path], Table]] = {
+    "values": table_values,
+    "2": table_2,
+    "3": table_3,
+    "4": table_4,
+    "5": table_5,
+    "correlations": table_correlations,
+    "9": table_9,
+    "10": table_10,
+    "agreement": table_agreement,
+}
+"""The paper's eight tables, and one of our own."""
+
+
+def table_rows_of(name: str, protocol: str, folder: Path) -> Table:
+    """One table."""
+    return TABLES[name](protocol, folder)

@@ -1,0 +1,101 @@
+"""The experiments as they are run: by name, in processes, killed and resumed."""
+
+import csv
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from experiments import __main__ as command
+from experiments.catalogue import RUNS, path_of
+from experiments.protocols import PROTOCOLS
+from experiments.real import SETS, draw_rows, load
+from experiments.tables import TABLES
+
+ROOT = Path(__file__).parents[2]
+ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+
+
+def start(*arguments):
+    return subprocess.Popen(
+        [sys.executable, "-m", "experiments", *map(str, arguments)],
+        cwd=ROOT,
+        env=ENVIRONMENT,
+        start_new_session=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_a_run_killed_ten_times_gives_the_same_table(tmp_path):
+    arguments = ["run", "experiment3", "--protocol", "sound", "--trials", "3", "--jobs", "1", "--results"]
+    whole = start(*arguments, tmp_path / "whole")
+    output, errors = whole.communicate(timeout=300)
+    assert whole.returncode == 0, errors
+    assert errors == ""
+    rng = np.random.default_rng(0)
+    broken = tmp_path / "broken"
+    for _ in range(10):
+        process = start(*arguments, broken)
+        time.sleep(float(rng.uniform(1.5, 6.0)))
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+    last = start(*arguments, broken)
+    last.communicate(timeout=300)
+    assert last.returncode == 0
+    paths = [path_of("experiment3", "sound", folder) for folder in (tmp_path / "whole", broken)]
+    assert paths[0].read_bytes() == paths[1].read_bytes()
+    assert (output.strip(),) == (str(paths[0]),)
+
+
+def test_everything_has_a_name(capsys):
+    command.main(["list"])
+    shown = capsys.readouterr().out
+    for name in (*RUNS, *TABLES, "7", "8", "9"):
+        assert f" {name} " in shown
+
+
+def test_a_table_before_its_run_says_what_to_do(tmp_path):
+    with pytest.raises(SystemExit, match="Run 'python -m experiments run"):
+        command.main(["table", "3", "--results", str(tmp_path)])
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_the_same_seed_gives_the_same_result(protocol):
+    run = RUNS["experiment3"]
+    task = run.tasks(PROTOCOLS[protocol], 1, 7)[0]
+    assert run.work(task) == run.work(task)
+
+
+def test_blocks_do_not_matter():
+    """A window's outcome depends on its number, not on the block it was run in."""
+    run = RUNS["experiment3"]
+    whole = run.work(["experiment3", "published", 3, "gaussian-mean", 4, 0, 4])
+    parts = [run.work(["experiment3", "published", 3, "gaussian-mean", 4, first, 2]) for first in (0, 2)]
+    for method, ((_, windows, alarms),) in whole.items():
+        assert windows == 4
+        assert alarms == sum(part[method][0][2] for part in parts)
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize("name", SETS)
+def test_real_populations(real_data, name, rng):
+    real = load(name, str(real_data))
+    first = draw_rows(real, 0, rng)
+    second = draw_rows(real, 1, rng, first)
+    assert len(first) == len(second) == 1_000
+    assert not set(first) & set(second)
+    assert np.isfinite(real.values).all()
+
+
+def test_published_tables_have_the_papers_shape():
+    shapes = {"table_3_ablation": 7, "table_4_complete": 7, "table_5_missing": 7, "correlations_with_complete": 12}
+    for name, rows in shapes.items():
+        with (ROOT / "experiments" / "published" / f"{name}.csv").open() as file:
+            assert len(list(csv.DictReader(file))) == rows
