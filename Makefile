@@ -2,10 +2,11 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+QUICK := .quick
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test lint bench calibration power distance monitor clean
+.PHONY: demo test lint bench calibration power monitor distance reproduce reproduce-quick smoke clean
 
 demo: $(VENV)/cli
 	$(BIN)/gapdrift demo
@@ -35,12 +36,26 @@ monitor: $(VENV)/test
 distance: $(VENV)/test
 	$(BIN)/python -m benchmarks.distance $(if $(TRIALS),--trials $(TRIALS))
 
-monitor: $(VENV)/test
-	$(BIN)/python -m benchmarks.monitor $(if $(TRIALS),--trials $(TRIALS))
+# The paper's experiments: QUICK shows that everything works, the full runs take hours and go on where they stopped.
+reproduce: $(VENV)/experiments
+	$(BIN)/python -m experiments run all
+	$(BIN)/python -m experiments table all
+	$(BIN)/python -m experiments figure all
+	$(BIN)/python -m experiments report
+
+reproduce-quick: $(VENV)/experiments
+	$(BIN)/python -m experiments run all --quick --results $(QUICK)
+	$(BIN)/python -m experiments table all --results $(QUICK)
+	$(BIN)/python -m experiments figure all --results $(QUICK)
+
+smoke: $(VENV)/experiments
+	$(BIN)/python -m experiments run all --protocol sound --trials 1 --results .smoke
+	$(BIN)/python -m experiments table all --protocol sound --results .smoke > /dev/null
+	$(BIN)/python -m experiments figure all --protocol sound --results .smoke
 
 clean:
 	rm -rf $(VENV) build dist site htmlcov .coverage* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
-	rm -rf .hypothesis gapdrift-demo.html
+	rm -rf .hypothesis .smoke $(QUICK) gapdrift-demo.html
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/bin/python:
@@ -56,4 +71,8 @@ $(VENV)/test: $(VENV)/bin/python pyproject.toml
 
 $(VENV)/lint: $(VENV)/bin/python pyproject.toml
 	$(BIN)/pip install --quiet --editable ".[test,lint]"
+	touch $@
+
+$(VENV)/experiments: $(VENV)/bin/python pyproject.toml
+	$(BIN)/pip install --quiet --editable ".[test,experiments]"
 	touch $@
