@@ -35,9 +35,6 @@ monitor: $(VENV)/test
 distance: $(VENV)/test
 	$(BIN)/python -m benchmarks.distance $(if $(TRIALS),--trials $(TRIALS))
 
-monitor: $(VENV)/test
-	$(BIN)/python -m benchmarks.monitor $(if $(TRIALS),--trials $(TRIALS))
-
 clean:
 	rm -rf $(VENV) build dist site htmlcov .coverage* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
 	rm -rf .hypothesis gapdrift-demo.html
