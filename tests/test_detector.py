@@ -359,3 +359,11 @@ def test_a_column_without_a_value_in_the_window_is_not_blamed(rng):
     assert result.features[3].effect_size is None
     assert result.features[3].adjusted_missing_p_value < 1e-6
     assert "Column 'x3' has no value in the window: only its gaps are compared." in result.warnings
+
+
+def test_a_column_that_moves_does_not_drag_others_along(rng):
+    mixing = np.array([[1, 0.8, 0, 0], [0, 0.6, 0, 0], [0, 0, 1, 0.5], [0, 0, 0, 0.8]])
+    reference, window = (rng.normal(size=(2_000, 4)) @ mixing for _ in range(2))
+    window[:, 0] += 3.0
+    result = gd.DriftDetector(random_state=0).fit(reference).test(window)
+    assert [feature.adjusted_p_value < 0.05 for feature in result.features] == [True, False, False, False]

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammainc, gammaincc, ndtr, stdtr
 
-__all__ = ["Contrast", "Shape", "central_moments", "compare", "entry_p_values"]
+__all__ = ["Contrast", "Shape", "central_moments", "compare", "entry_p_values", "standardised"]
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]

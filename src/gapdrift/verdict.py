@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from gapdrift.contrast import Contrast, entry_p_values
+from gapdrift.contrast import Contrast, entry_p_values, standardised
 from gapdrift.hypothesis import SMALLEST_P
 from gapdrift.joint import Component, Null, adjust, combine, effective_number, largest, make_null, wald
 from gapdrift.profile import Profile
@@ -103,11 +103,19 @@ def test_missingness(contrast: Contrast, profile: Profile) -> Finding | None:
 
 
 def test_features(contrast: Contrast, profile: Profile, null: Null, differences: Vector) -> FeatureTests:
-    """p-value and effect size of each input column: its own location and every product it takes part in."""
+    """p-value and effect size of each input column: its own location and every product it takes part in.
+
+    Notes
+    -----
+    A column that moves by itself drags its products with others along. Such a product is laid to the others only
+    where it moved farther, in standard deviations, than the column itself.
+    """
     n_columns = profile.layout.rates.stop - profile.layout.rates.start
-    p_values = entry_p_values(contrast.part(slice(0, profile.layout.dependence.stop)))
+    plain = contrast.part(slice(0, profile.layout.dependence.stop))
+    p_values, scores = entry_p_values(plain), np.abs(standardised(plain))
     usable = contrast.usable
     effects = differences * _units(profile)
+    alone = _moved_alone(profile, scores, n_columns)
     found = FeatureTests(np.ones(n_columns), np.zeros(n_columns))
     for column in range(n_columns):
         smallest = []
@@ -115,11 +123,34 @@ def test_features(contrast: Contrast, profile: Profile, null: Null, differences:
             chosen = entries[usable[entries]]
             if len(chosen):
                 draws = 2.0 * ndtr(-np.abs(null.draws[:, chosen]).max(axis=1))
-                smallest.append(adjust(float(p_values[chosen].min()), effective_number(draws)))
-                found.effects[column] = max(found.effects[column], float(effects[chosen].max()))
+                blamed = chosen[scores[chosen] > _dragged(profile, chosen, column, alone)]
+                least = float(p_values[blamed].min(initial=1.0))
+                smallest.append(adjust(least, effective_number(draws)))
+                found.effects[column] = max(found.effects[column], float(effects[blamed].max(initial=0.0)))
         if smallest:
             found.p_values[column] = max(adjust(min(smallest), len(smallest)), SMALLEST_P)
     return found
+
+
+def _moved_alone(profile: Profile, scores: Vector, n_columns: int) -> Vector:
+    """How far each input column moved by itself, in standard deviations of the difference: (input columns,)."""
+    alone = np.zeros(n_columns)
+    np.maximum.at(alone, profile.owner, scores[profile.layout.location])
+    if profile.direct:
+        first, second = profile.owner[profile.products]
+        own = first == second
+        np.maximum.at(alone, first[own], scores[profile.layout.dependence][own])
+    return alone
+
+
+def _dragged(profile: Profile, entries: NDArray[np.intp], column: int, alone: Vector) -> Vector:
+    """How far entries move because of another column than this one; below zero for those of this column alone."""
+    products = entries - profile.layout.dependence.start
+    if (products < 0).all():
+        return np.full(len(entries), -1.0)
+    first, second = profile.owner[profile.products][:, products]
+    other = np.where(first == column, second, first)
+    return np.where(other == column, -1.0, alone[other])
 
 
 def combine_verdict(values: Finding, missingness: Finding | None) -> float:
