@@ -230,6 +230,10 @@ def write_file(path: str | PathLike[str], data: bytes) -> None:
     with _writing(target):
         # What a link leads to is replaced, not the link.
         target = target.resolve()
+        if target.exists() and not target.is_file() and not target.is_dir():
+            # A device or a pipe is written into: to replace it would destroy it.
+            target.write_bytes(data)
+            return
     part = target.with_name(f".{target.name[:64]}.{secrets.token_hex(8)}.part")
     with _writing(target):
         file = part.open("xb")

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from gapdrift.errors import InputError, ParameterError
 from gapdrift.tables import RawColumn, Table, quote
 
-__all__ = ["ALL_LEVELS", "Column", "LevelRule", "Schema", "labels_of", "learn_schema"]
+__all__ = ["ALL_LEVELS", "Column", "LevelRule", "Schema", "labels_of", "learn_schema", "number_label"]
 
 KEY_COLLISIONS = 14.0
 """Repeats expected of random draws above which all-different integers are a key: exp(-14) < 1e-6."""
@@ -276,7 +276,18 @@ def labels_of(data: RawColumn) -> NDArray[Any]:
         return data.values
     if data.label:
         return np.array([str(value == 1.0) for value in data.values], dtype=object)
-    return np.array([f"{value + 0.0:.17g}" for value in data.values], dtype=object)
+    return np.array([number_label(value) for value in data.values], dtype=object)
+
+
+def number_label(value: float) -> str:
+    """A number as a level: as short as it can be told, whole ones without a decimal point, -0 as 0.
+
+    Examples
+    --------
+    >>> number_label(7.0), number_label(0.1), number_label(-0.0)
+    ('7', '0.1', '0')
+    """
+    return repr(float(value) + 0.0).removesuffix(".0")
 
 
 def _is_key(data: RawColumn) -> bool:

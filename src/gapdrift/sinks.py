@@ -305,7 +305,10 @@ class Webhook:
         name: str = "webhook",
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        parts = urllib.parse.urlsplit(url) if isinstance(url, str) else None
+        try:
+            parts = urllib.parse.urlsplit(url) if isinstance(url, str) else None
+        except ValueError:
+            parts = None
         if parts is None or parts.scheme not in {"http", "https"} or not parts.hostname:
             raise ParameterError(
                 "url of a webhook: expected an address that starts with http:// or https:// and names a host."

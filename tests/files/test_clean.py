@@ -1,3 +1,5 @@
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -10,9 +12,9 @@ def test_numbers_in_every_way_they_are_written():
     cells = ["1", " 2.5 ", "-3e2", "+4", ".5", "6.", "true", "FALSE", None, "x", "1,5", "inf", "0x1"]
     cleaner = Cleaner({"a": "number"})
     found = cleaner(pa.table({"a": cells}))["a"].to_pylist()
-    assert found == [1.0, 2.5, -300.0, 4.0, 0.5, 6.0, 1.0, 0.0, None, None, None, None, None]
+    assert found == [1.0, 2.5, -300.0, 4.0, 0.5, 6.0, 1.0, 0.0, None, None, None, np.inf, None]
     cleaner(pa.table({"a": ["y"]}))
-    assert cleaner.notes() == ["Column 'a' has 5 cell(s) that are no numbers, such as 'x': they count as missing."]
+    assert cleaner.notes() == ["Column 'a' has 4 cell(s) that are no numbers, such as 'x': they count as missing."]
 
 
 def test_words_for_missing_in_text_and_numbers():
@@ -54,13 +56,27 @@ def test_kinds_by_looking():
     }
 
 
-def test_labels_are_written_in_one_way():
-    found = Cleaner({"a": "text"})(pa.table({"a": ["1", "1.0", "1e0", "007", "x", None, "-0.0"]}))
-    assert found["a"].to_pylist() == ["1", "1", "1", "007", "x", None, "0"]
+def test_text_that_stands_for_a_level_is_written_like_it():
+    levels = {"a": frozenset({"1", "0.1", "True", "3.10", "x"})}
+    cells = ["1", "1.0", "1e0", "0.10", "true", "3.10", "3.1", " x", "007", None, "y"]
+    found = Cleaner(levels=levels)(pa.table({"a": cells}))["a"].to_pylist()
+    assert found == ["1", "1", "1", "0.1", "True", "3.10", "3.1", "x", "007", None, "y"]
 
 
 def test_a_window_is_read_as_the_reference_was():
     frame = pd.DataFrame({"n": [1.5, 2.5] * 20, "c": ["x", "y"] * 20, "e": [None] * 40})
     schema = learn_schema(frame)
-    assert as_in_reference(schema, written=True) == {"n": "number", "c": "text"}
-    assert as_in_reference(schema, written=False) == {"n": "number"}
+    written = as_in_reference(schema, ["?"], written=True)
+    assert written == Cleaner({"n": "number"}, ["?"], {"c": frozenset({"x", "y"})})
+    assert as_in_reference(schema, written=False) == Cleaner({"n": "number"})
+
+
+def test_a_few_spoilt_cells_leave_a_column_of_numbers():
+    cells = [str(number) for number in range(95)]
+    assert infer_kinds(pa.table({"a": [*cells, *(["spoilt"] * 5)]})) == {"a": "number"}
+    assert infer_kinds(pa.table({"a": [*cells, *(["spoilt"] * 6)]})) == {"a": "text"}
+
+
+def test_decimals_know_words_for_missing():
+    cells = pa.array([Decimal("-200.0"), Decimal("1.5")])
+    assert Cleaner(missing=["-200"])(pa.table({"a": cells}))["a"].to_pylist() == [None, Decimal("1.5")]

@@ -5,6 +5,7 @@ import pyarrow as pa
 import pytest
 from scipy.stats import binom
 
+from gapdrift.errors import InputError
 from gapdrift.files import sample_rows
 
 
@@ -40,3 +41,12 @@ def test_each_row_is_equally_likely():
     low, high = binom.ppf([1e-5, 1 - 1e-5], trials, 0.25)
     assert low <= counts.min()
     assert counts.max() <= high
+
+
+def test_files_of_different_types_become_one():
+    tables = [pa.table({"a": [1, 2], "b": ["x", "y"]}), pa.table({"a": [0.5, None], "b": [1, 2]})]
+    sample, _ = sample_rows(tables, 10, np.random.default_rng(0))
+    assert sample.to_pydict() == {"a": [1.0, 2.0, 0.5, None], "b": ["x", "y", "1", "2"]}
+    odd = [pa.table({"a": [1]}), pa.table({"a": [[1]]})]
+    with pytest.raises(InputError, match="in different files, expected one"):
+        sample_rows(odd, 10, np.random.default_rng(0))

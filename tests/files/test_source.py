@@ -13,7 +13,7 @@ from gapdrift.files import _source as source_module
 
 
 def rows(source, **options):
-    return pa.concat_tables(source.chunks(**options)).to_pydict()
+    return pa.concat_tables(source.chunks(**options), promote_options="permissive").to_pydict()
 
 
 @pytest.fixture
@@ -133,6 +133,9 @@ def test_columns_may_come_in_another_order(tmp_path, table):
         (lambda path: path.write_bytes(b"a,a\n1,2\n"), "more than once"),
         (lambda path: path.write_bytes(b",\n1,2\n"), "without a name"),
         (lambda path: path.write_bytes(b"\x89PNG\x00\x00"), "zero bytes"),
+        (lambda path: path.write_bytes(gzip.compress(b"a,b\n1,2\n")), "is compressed"),
+        (lambda path: path.write_bytes(b'a,b\n1,2\n3,"x\n5,6\n7,8\n'), "never closed"),
+        (lambda path: path.write_bytes(b"a,b\n" + b"1,2\n" * 100_000 + b"\xff,3\n"), "encoding"),
     ],
 )
 def test_what_cannot_be_read(tmp_path, make, message):
@@ -175,3 +178,81 @@ def test_endings_nobody_knows(tmp_path):
         open_source(str(path))
     with pytest.raises(InputError, match="fits no file"):
         open_source(str(tmp_path / "*.parquet"))
+
+
+def test_an_open_quote_in_a_large_file(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text('a,b\n1,"x\n' + "1,2\n" * 100_000)
+    with pytest.raises(InputError, match="never closed"):
+        list(open_source(str(path)).chunks())
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a\tb\n1,275\tx\n935\ty\n", {"a": ["1,275", "935"], "b": ["x", "y"]}),
+        ("a;b\n2.364,94;x\n1.275;y\n0,5;z\n", {"a": ["2364.94", "1275", "0.5"], "b": ["x", "y", "z"]}),
+        ("a;b\n1,257e-07;x\n2,5;y\n", {"a": ["1.257e-07", "2.5"], "b": ["x", "y"]}),
+        ("a,b\n 1, NA\n ,y\n", {"a": [" 1", None], "b": [None, "y"]}),
+        ("a,b", {"a": [], "b": []}),
+        (",a\n0,x\n1,y\n", {"a": ["x", "y"]}),
+        ("a,b,\n1,x,\n2,y,\n", {"a": ["1", "2"], "b": ["x", "y"]}),
+    ],
+)
+def test_csv_as_people_write_it(tmp_path, text, expected):
+    path = tmp_path / "t.csv"
+    path.write_text(text)
+    assert rows(open_source(str(path))) == expected
+
+
+def test_what_was_assumed_is_noted(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes("name\nprice €\n".encode("cp1252"))
+    source = open_source(str(path))
+    assert rows(source) == {"name": ["price €"]}
+    assert any("read as cp1252" in note for note in source.notes)
+
+
+def test_upper_case_endings_and_long_headers(tmp_path):
+    names = [f"{'column' * 20}{number}" for number in range(2_500)]
+    text = ",".join(names) + "\n" + ",".join("1" for _ in names) + "\n"
+    with gzip.open(tmp_path / "T.CSV.GZ", "wt") as file:
+        file.write(text)
+    (chunk,) = open_source(str(tmp_path / "T.CSV.GZ")).chunks()
+    assert chunk.column_names == names
+
+
+def test_globs_of_folders_and_row_numbers_of_pandas(tmp_path, table):
+    (tmp_path / "one.parquet").mkdir()
+    frame = table.to_pandas().set_index(np.arange(10)[::-1] % 5)
+    frame.to_parquet(tmp_path / "one.parquet" / "part-0.parquet")
+    pq.write_table(table, tmp_path / "two.parquet")
+    source = open_source(str(tmp_path / "*.parquet"))
+    assert rows(source)["a"] == [*range(10), *range(10)]
+    assert any("__index_level_0__" in note for note in source.notes)
+
+
+def test_types_that_few_functions_take(tmp_path):
+    views = pa.table({"a": pa.array(["x", None], pa.string_view()), "b": pa.array([b"x", b"y"], pa.binary_view())})
+    pa.feather.write_feather(views, tmp_path / "t.feather", compression="uncompressed")
+    (chunk,) = open_source(str(tmp_path / "t.feather")).chunks()
+    assert chunk.schema.types == [pa.string(), pa.binary()]
+
+
+def test_rows_that_are_not_there_any_more(tmp_path, table):
+    pq.write_table(table, tmp_path / "t.parquet")
+    source = open_source(str(tmp_path / "t.parquet"))
+    assert list(source.chunks(10)) == []
+    with pytest.raises(InputError, match="10 rows, expected at least the 11"):
+        list(source.chunks(11))
+
+
+@pytest.mark.parametrize("given", [{"separator": "ab"}, {"separator": "§"}, {"encoding": "base64"}, {"encoding": "no"}])
+def test_settings_that_make_no_sense(given):
+    with pytest.raises(InputError, match="expected one"):
+        CsvFormat(**given)
+
+
+def test_names_that_no_file_can_have(tmp_path):
+    with pytest.raises(InputError, match="cannot be read"):
+        open_source(str(tmp_path / ("x" * 300)))

@@ -3,6 +3,7 @@
 Exit codes: 0 done, 1 error, 3 drift where ``--fail-on-drift`` was asked for.
 """
 
+import errno
 import os
 import sys
 from typing import Any
@@ -55,6 +56,8 @@ def _stopped(error: BaseException) -> str:
 def _failed(error: Exception) -> str:
     if isinstance(error, GapdriftError):
         return str(error)
+    if isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EIO, errno.EBADF}:
+        return f"The output cannot be written: {error.strerror}."
     if isinstance(error, MemoryError):
         return "Out of memory. Use fewer columns (--ignore) or fewer reference rows (--reference-rows)."
     return (

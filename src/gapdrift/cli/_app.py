@@ -210,11 +210,8 @@ def completion(shell: str) -> None:
 def _reading(options: dict[str, Any]) -> Any:
     from gapdrift.cli._work import Reading  # noqa: PLC0415
 
-    separator = options["separator"]
-    if separator is not None:
-        options["separator"] = separator = separator.replace("\\t", "\t")
-        if len(separator) != 1:
-            raise click.UsageError(f"--separator is {separator!r}, expected one character, such as ';'.")
+    if options["separator"] is not None:
+        options["separator"] = options["separator"].replace("\\t", "\t")
     return Reading(*(options[name] for name in READING))
 
 

@@ -21,7 +21,9 @@ COLOURS = {True: "red", False: "green", None: "yellow"}
 
 def show_result(result: gd.DriftResult, sources: tuple[str, str], options: dict[str, Any]) -> int:
     """Print a result, write the reports asked for, and return the exit code."""
-    named = {"reference": sources[0], "window": sources[1]}
+    # A name that is not UTF-8 cannot be printed.
+    shown = [os.fsencode(name).decode(errors="replace") for name in sources]
+    named = {"reference": shown[0], "window": shown[1]}
     made = datetime.now(UTC).replace(microsecond=0).isoformat().replace("+00:00", "Z")
     written = []
     if options["html"]:
@@ -80,10 +82,13 @@ def show_demo(windows: int, seed: int, html: str) -> None:
 
 
 def _write(path: str, text: str) -> str:
-    """Write a file as a whole or not at all."""
-    target = Path(path)
+    """Write a file as a whole or not at all; what is no file, such as a device, is written into."""
+    target = Path(os.path.realpath(path))
     draft = target.with_name(f".{target.name}.{os.getpid()}")
     try:
+        if target.exists() and not target.is_file():
+            target.write_text(text, encoding="utf-8", errors="xmlcharrefreplace")
+            return path
         draft.write_text(text, encoding="utf-8", errors="xmlcharrefreplace")
         draft.replace(target)
     except OSError as error:

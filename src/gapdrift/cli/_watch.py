@@ -11,7 +11,7 @@ import click
 import gapdrift as gd
 from gapdrift.cli._progress import progress
 from gapdrift.cli._work import Reading, load_detector
-from gapdrift.files import Cleaner, as_in_reference
+from gapdrift.files import as_in_reference
 from gapdrift.history import History
 from gapdrift.runner import RunSummary, run_monitor
 from gapdrift.sinks import JsonLines, PrometheusTextfile, Sink, Webhook, make_record
@@ -38,7 +38,7 @@ def watch(reference: str, place: str, reading: Reading, options: dict[str, Any])
         adapt=options["adapt"],
     )
     source = reading.open(place)
-    cleaner = Cleaner(as_in_reference(detector.reference_.schema, written=source.format == "csv"), reading.missing)
+    cleaner = as_in_reference(detector.reference_.schema, reading.missing, written=source.format == "csv")
 
     def show(window: WindowResult) -> None:
         if options["as_json"]:
@@ -63,12 +63,15 @@ def watch(reference: str, place: str, reading: Reading, options: dict[str, Any])
             flush=options["flush"],
             on_window=show,
         )
-    _tell(summary, cleaner.notes(), options["as_json"])
+    notes = [*sorted(source.notes), *cleaner.notes()]
+    if history is not None and summary.position == summary.first_row:
+        notes.append("No row is new: all rows of the stream were seen before, by the history.")
+    _tell(summary, notes, options["as_json"])
     return DRIFT if summary.drift and options["fail_on_drift"] else 0
 
 
 def _length(text: str) -> int | str:
-    return int(text) if text.isdigit() else text
+    return int(text) if text.isascii() and text.isdigit() else text
 
 
 def _sinks(options: dict[str, Any]) -> list[Sink]:

@@ -47,12 +47,12 @@ def fit_reference(place: str, reading: Reading, settings: dict[str, Any]) -> tup
     with progress("Reading the reference", source.size) as advance:
         sample, n_rows = sample_rows(source.chunks(progress=advance), most, rng)
     _check_columns(sample.column_names, {"--number": numbers})
-    written = source.format == "csv"
-    cleaner = Cleaner(infer_kinds(sample, numbers) if written else dict.fromkeys(numbers, "number"), reading.missing)
+    sample = Cleaner(missing=reading.missing)(sample)
+    cleaner = Cleaner(infer_kinds(sample, numbers) if source.format == "csv" else dict.fromkeys(numbers, "number"))
     sample = cleaner(sample)
     with progress("Learning the reference", None):
         detector = _make(method, settings).fit(sample)
-    notes = cleaner.notes()
+    notes = [*sorted(source.notes), *cleaner.notes()]
     if n_rows > len(sample):
         notes.append(f"The reference has {n_rows:,} rows: {len(sample):,} of them, drawn at random, stand for all.")
     return detector, tuple(notes)
@@ -61,12 +61,12 @@ def fit_reference(place: str, reading: Reading, settings: dict[str, Any]) -> tup
 def count(detector: Detector, place: str, reading: Reading) -> tuple[gd.Evidence, tuple[str, ...]]:
     """Evidence of all rows of files, read in chunks, and notes about how they were read."""
     source = reading.open(place)
-    cleaner = Cleaner(as_in_reference(detector.reference_.schema, written=source.format == "csv"), reading.missing)
+    cleaner = as_in_reference(detector.reference_.schema, reading.missing, written=source.format == "csv")
     total = detector.evidence_.zero()
     with progress("Reading the window", source.size) as advance:
         for chunk in source.chunks(progress=advance):
             total += detector.count(cleaner(chunk))
-    return total, tuple(cleaner.notes())
+    return total, (*sorted(source.notes), *cleaner.notes())
 
 
 def test_window(
@@ -88,7 +88,7 @@ def compare(reference: str, window: str, reading: Reading, settings: dict[str, A
 
 def load_detector(path: str) -> Detector:
     """Detector out of a gapdrift file."""
-    thing = gd.load(path)
+    thing = _load(path)
     if not isinstance(thing, Detector):
         raise InputError(
             f"{path} holds a {type(thing).__name__}, expected a fitted detector. Make one with 'gapdrift fit'."
@@ -96,8 +96,17 @@ def load_detector(path: str) -> Detector:
     return thing
 
 
+def _load(path: str) -> Any:
+    """What a gapdrift file holds; an error names the file."""
+    try:
+        return gd.load(path)
+    except gd.StorageError as error:
+        text = str(error)
+        raise InputError(text if path in text else f"{path}: {text}") from error
+
+
 def _stored_evidence(path: str) -> gd.Evidence:
-    thing = gd.load(path)
+    thing = _load(path)
     if not isinstance(thing, gd.Evidence):
         raise InputError(f"{path} holds a {type(thing).__name__}, expected evidence or a table.")
     return thing

@@ -5,11 +5,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gapdrift.schema import Schema
+from gapdrift.schema import Schema, number_label
 
 __all__ = ["Cleaner", "as_in_reference", "infer_kinds"]
 
-NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
+NUMBER = r"^\s*[+-]?((\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|(?i:inf|infinity))\s*$"
+NUMBERS_SHARE = 0.95
+"""Share of cells that are numbers from which a column of text is one of numbers with spoilt cells."""
+
 LEADING_ZERO = r"^\s*[+-]?0\d"
 FLAG = r"(?i)^\s*(true|false)\s*$"
 
@@ -24,6 +27,9 @@ class Cleaner:
         Columns not named stay as they are.
     missing : sequence of str
         Further words, or numbers, that stand for a missing cell.
+    levels : dict of str to frozenset of str
+        Levels of categories in the reference: a text that is none of them is written as one where it stands for
+        the same number or truth value.
 
     Examples
     --------
@@ -37,15 +43,17 @@ class Cleaner:
 
     kinds: dict[str, str] = field(default_factory=dict)
     missing: Sequence[str] = ()
+    levels: dict[str, frozenset[str]] = field(default_factory=dict)
     bad: dict[str, tuple[int, str]] = field(default_factory=dict)
 
     def __call__(self, chunk: Any) -> Any:
         """Chunk with clean columns."""
         for index, name in enumerate(chunk.column_names):
             column = self._without_words(_plain(chunk.column(index)))
-            kind = self.kinds.get(name)
-            if kind is not None and _is_text(column):
-                column = self._to_number(name, column) if kind == "number" else _to_labels(column)
+            if self.kinds.get(name) == "number" and _is_text(column):
+                column = self._to_number(name, column)
+            elif name in self.levels and _is_text(column):
+                column = _to_levels(column, self.levels[name])
             chunk = chunk.set_column(index, name, column)
         return chunk
 
@@ -68,7 +76,7 @@ class Cleaner:
             text = pc.utf8_trim_whitespace(column)
             alike = pc.is_in(_as_numbers(text), numbers)
             gone = pc.or_(pc.is_in(text, pa.array(words, column.type)), alike)
-        elif pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
+        elif pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_decimal(column.type):
             gone = pc.is_in(pc.cast(column, pa.float64(), safe=False), numbers)
         else:
             return column
@@ -90,7 +98,7 @@ class Cleaner:
 
 
 def infer_kinds(table: Any, numbers: Sequence[str] = ()) -> dict[str, str]:
-    """Kind of each text column of a table: numbers where every cell is one.
+    """Kind of each text column of a table: numbers where nearly every cell is one.
 
     Parameters
     ----------
@@ -101,7 +109,8 @@ def infer_kinds(table: Any, numbers: Sequence[str] = ()) -> dict[str, str]:
     Returns
     -------
     kinds : dict of str to {"number", "text"}
-        Digits with leading zeros, such as post codes, are text.
+        Numbers where 95 % of the cells are; the others then count as missing. Digits with leading zeros, such as
+        post codes, are text.
 
     Examples
     --------
@@ -113,23 +122,23 @@ def infer_kinds(table: Any, numbers: Sequence[str] = ()) -> dict[str, str]:
     for name in table.column_names:
         column = _plain(table.column(name))
         if name not in kinds and _is_text(column):
-            kinds[name] = "number" if _all_numbers(column) else "text"
+            kinds[name] = "number" if _are_numbers(column) else "text"
     return kinds
 
 
-def as_in_reference(schema: Schema, *, written: bool) -> dict[str, str]:
-    """Kind in which to read each column of a window: that of the reference.
+def as_in_reference(schema: Schema, missing: Sequence[str] = (), *, written: bool) -> Cleaner:
+    """Cleaner that reads the columns of a window as those of the reference were.
 
     Parameters
     ----------
     schema : Schema
+    missing : sequence of str
     written : bool
-        Whether the window is written text (CSV), whose labels may be numbers: then 1 and 1.0 are one label.
+        Whether the window is written text (CSV): 1.0 then stands for the level 1, and true for True.
     """
     kinds = {column.name: "number" for column in schema.columns if column.kind == "number"}
-    if written:
-        kinds |= {column.name: "text" for column in schema.columns if column.kind == "category"}
-    return kinds
+    categories = [column for column in schema.columns if column.kind == "category"] if written else []
+    return Cleaner(kinds, missing, {column.name: frozenset(column.levels) for column in categories})
 
 
 def _plain(column: Any) -> Any:
@@ -158,31 +167,34 @@ def _is_number(word: str) -> bool:
     return True
 
 
-def _all_numbers(column: Any) -> bool:
+def _are_numbers(column: Any) -> bool:
     import pyarrow.compute as pc  # noqa: PLC0415
 
     present = pc.drop_null(column)
     if not len(present):
         return False
-    numbers = pc.all(pc.match_substring_regex(present, NUMBER)).as_py()
+    numbers = pc.sum(pc.match_substring_regex(present, NUMBER)).as_py()
     flags = pc.all(pc.match_substring_regex(present, FLAG)).as_py()
     zeros = pc.any(pc.match_substring_regex(present, LEADING_ZERO)).as_py()
-    return bool(flags or (numbers and not zeros))
+    return bool(flags or (numbers >= NUMBERS_SHARE * len(present) and not zeros))
 
 
-def _to_labels(column: Any) -> Any:
-    """Text in which numbers are written in one way, so that 1, 1.0 and 01e0 are one label; 007 stays itself."""
+def _to_levels(column: Any, levels: frozenset[str]) -> Any:
+    """Text in which what stands for a level is written like it."""
     import pyarrow as pa  # noqa: PLC0415
     import pyarrow.compute as pc  # noqa: PLC0415
 
     coded = pc.dictionary_encode(column).combine_chunks()
-    labels = pa.array([_label(word) for word in coded.dictionary.to_pylist()], column.type)
-    return pa.chunked_array([labels.take(coded.indices)])
+    words = pa.array([_as_level(word, levels) for word in coded.dictionary.to_pylist()], column.type)
+    return pa.chunked_array([words.take(coded.indices)])
 
 
-def _label(word: str) -> str:
-    number = re.fullmatch(NUMBER, word) and not re.match(LEADING_ZERO, word)
-    return f"{float(word) + 0.0:.17g}" if number else word
+def _as_level(word: str, levels: frozenset[str]) -> str:
+    """A level of the reference that a text stands for; the text itself where there is none."""
+    if word in levels or re.match(LEADING_ZERO, word):
+        return word
+    forms = [word.strip(), word.strip().capitalize(), number_label(float(word)) if _is_number(word) else word]
+    return next((form for form in forms if form in levels), word)
 
 
 def _as_numbers(text: Any) -> Any:

@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gapdrift.errors import InputError
+
 __all__ = ["sample_rows"]
 
 Numbers = NDArray[np.float64]
@@ -61,8 +63,39 @@ def sample_rows(chunks: Iterable[Any], most: int, rng: np.random.Generator) -> t
 def _smallest(tables: list[Any], draws: Numbers, most: int) -> tuple[list[Any], Numbers]:
     import pyarrow as pa  # noqa: PLC0415
 
-    table = pa.concat_tables(tables, promote_options="permissive")
+    table = _concatenate(tables)
     if len(draws) <= most:
         return [table], draws
     places = np.sort(np.argpartition(draws, most - 1)[:most])
     return [table.take(pa.array(places)).combine_chunks()], draws[places]
+
+
+def _concatenate(tables: list[Any]) -> Any:
+    """Tables one below the other; a column whose type differs becomes numbers or text."""
+    import pyarrow as pa  # noqa: PLC0415
+
+    for index, name in enumerate(tables[0].column_names):
+        kinds = {table.schema.types[index] for table in tables} - {pa.null()}
+        if len(kinds) > 1:
+            common = _common_type(name, kinds)
+            tables = [table.set_column(index, name, table.column(index).cast(common, safe=False)) for table in tables]
+    return pa.concat_tables(tables, promote_options="permissive")
+
+
+def _common_type(name: str, kinds: set[Any]) -> Any:
+    import pyarrow as pa  # noqa: PLC0415
+
+    is_number = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_boolean)
+    is_text = (pa.types.is_string, pa.types.is_large_string, pa.types.is_dictionary)
+    numbers = [any(check(kind) for check in is_number) for kind in kinds]
+    texts = [any(check(kind) for check in is_text) for kind in kinds]
+    if all(numbers):
+        return pa.float64()
+    if all(number or text for number, text in zip(numbers, texts, strict=True)):
+        return pa.string()
+    if all(pa.types.is_timestamp(kind) or pa.types.is_date(kind) for kind in kinds):
+        return pa.timestamp("us")
+    raise InputError(
+        f"Column {name!r} has the types {', '.join(sorted(map(str, kinds)))} in different files, expected one. Write "
+        "the files with the same types, or leave the column out of them."
+    )

@@ -1,13 +1,15 @@
 """Where rows come from: files by path, folder or glob, read in chunks."""
 
 import glob
+import os
+import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from gapdrift.errors import InputError
-from gapdrift.files._csv import CsvFormat, read_csv
+from gapdrift.files._csv import CODECS, CsvFormat, read_csv
 
 __all__ = ["CsvFormat", "Source", "open_source"]
 
@@ -16,9 +18,6 @@ CHUNK_ROWS = 65_536
 
 BUFFER = 1 << 20
 """Bytes read at once of each column of a Parquet file."""
-
-COMPRESSED = (".gz", ".bz2", ".zst", ".lz4")
-"""Endings of compressed CSV files."""
 
 ENDINGS = {
     ".csv": "csv",
@@ -31,6 +30,9 @@ ENDINGS = {
     ".arrow": "feather",
     ".ipc": "feather",
 }
+
+ROW_NUMBERS = re.compile(r"__index_level_\d+__")
+"""Names under which pandas writes an index that has none."""
 
 Progress = Callable[[int], None]
 
@@ -46,6 +48,8 @@ class Source:
     format : {"csv", "parquet", "feather"}
     csv : CsvFormat
         How to read CSV files.
+    notes : set of str
+        Sentences about what was assumed while reading.
 
     Examples
     --------
@@ -59,6 +63,7 @@ class Source:
     paths: tuple[Path, ...]
     format: str
     csv: CsvFormat
+    notes: set[str] = field(default_factory=set, compare=False)
 
     @property
     def size(self) -> int:
@@ -81,16 +86,23 @@ class Source:
             With columns of one order and one set of names.
         """
         names: list[str] | None = None
+        left = start
         for path in self.paths:
-            for table, n_bytes in self._read(path):
+            for raw, n_bytes in self._read(path):
+                table = self._plain(raw, path)
                 names = names or table.column_names
                 _check_same(names, table.column_names, path)
-                skipped = min(start, len(table))
-                start -= skipped
+                skipped = min(left, len(table))
+                left -= skipped
                 if skipped < len(table) or not len(table):
                     yield table.slice(skipped).select(names)
                 if progress is not None:
                     progress(n_bytes)
+        if left:
+            raise InputError(
+                f"The files have {start - left:,} rows, expected at least the {start:,} that were read before. Give "
+                "the same files in the same order, with new ones after them."
+            )
 
     def _read(self, path: Path) -> Iterator[tuple[Any, int]]:
         import pyarrow as pa  # noqa: PLC0415
@@ -100,11 +112,18 @@ class Source:
             yield from reader(path)
         except (pa.ArrowInvalid, pa.ArrowKeyError, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
             raise InputError(f"{path} cannot be read as {self.format}: {_first_line(error)}") from error
-        except (OSError, UnicodeDecodeError, EOFError) as error:
-            raise InputError(f"{path} cannot be read: {_first_line(error)}") from error
+        except (OSError, UnicodeError, EOFError) as error:
+            raise InputError(f"{path!a} cannot be read: {_first_line(error)}") from error
 
     def _read_csv(self, path: Path) -> Iterator[tuple[Any, int]]:
-        return read_csv(path, self.csv)
+        return read_csv(path, self.csv, self.notes)
+
+    def _plain(self, table: Any, path: Path) -> Any:
+        """Table without row numbers that were written along, and without types that few functions take."""
+        numbers = [name for name in table.column_names if not name.strip() or ROW_NUMBERS.fullmatch(name)]
+        for name in numbers:
+            self.notes.add(f"{path.name} has a column {name!r} of row numbers or without a name: it was ignored.")
+        return _simple(table.drop_columns(numbers) if len(numbers) < table.num_columns else table)
 
 
 def open_source(place: str, *, kind: str | None = None, csv: CsvFormat | None = None) -> Source:
@@ -134,7 +153,7 @@ def open_source(place: str, *, kind: str | None = None, csv: CsvFormat | None = 
     found = formats.pop()
     if found is None:
         raise InputError(
-            f"{paths[0]} has none of the endings {', '.join(ENDINGS)} (CSV also compressed: {', '.join(COMPRESSED)}). "
+            f"{paths[0]} has none of the endings {', '.join(ENDINGS)} (CSV also compressed: {', '.join(CODECS)}). "
             "Name the format with --format."
         )
     return Source(paths, found, csv or CsvFormat())
@@ -148,20 +167,36 @@ def _require_pyarrow() -> None:
 
 
 def _find(place: str, kind: str | None) -> tuple[Path, ...]:
+    try:
+        return _find_files(place, kind)
+    except OSError as error:
+        raise InputError(f"{place!a} cannot be read: {error.strerror or error}.") from error
+
+
+def _find_files(place: str, kind: str | None) -> tuple[Path, ...]:
     path = Path(place).expanduser()
     if path.is_dir():
-        inside = (each for each in path.rglob("*") if each.is_file() and not _hidden(each.relative_to(path)))
-        found = [each for each in inside if kind or _format_of(each)]
-        if not found:
-            raise InputError(f"The folder {place} has no file with one of the endings {', '.join(ENDINGS)}.")
-        return tuple(sorted(found))
+        return _inside(path, place, kind)
     if path.exists():
         return (path,)
-    matches = sorted(Path(match) for match in glob.glob(str(path), recursive=True) if Path(match).is_file())  # noqa: PTH207
+    matches = sorted(Path(match) for match in glob.glob(str(path), recursive=True))  # noqa: PTH207
     if not matches:
         what = "fits no file" if glob.has_magic(place) else "does not exist"
         raise InputError(f"{place} {what}. Give a file, a folder or a glob in quotes.")
-    return tuple(matches)
+    return tuple(file for match in matches for file in (_inside(match, place, kind) if match.is_dir() else (match,)))
+
+
+def _inside(folder: Path, place: str, kind: str | None) -> tuple[Path, ...]:
+    """Files of a known ending in a folder and below it; a folder that cannot be opened is an error."""
+
+    def refuse(error: OSError) -> None:
+        raise error
+
+    walked = (Path(root) / name for root, _, names in os.walk(folder, onerror=refuse) for name in names)
+    found = [file for file in walked if not _hidden(file.relative_to(folder)) and (kind or _format_of(file))]
+    if not found:
+        raise InputError(f"The folder {place} has no file with one of the endings {', '.join(ENDINGS)}.")
+    return tuple(sorted(found))
 
 
 def _hidden(path: Path) -> bool:
@@ -171,7 +206,7 @@ def _hidden(path: Path) -> bool:
 
 def _format_of(path: Path) -> str | None:
     name = path.name.lower()
-    for ending in COMPRESSED:
+    for ending in CODECS:
         name = name.removesuffix(ending)
     compressed = name != path.name.lower()
     found = ENDINGS.get(Path(name).suffix)
@@ -207,6 +242,21 @@ def _read_feather(path: Path) -> Iterator[tuple[Any, int]]:
                 yield pa.Table.from_batches([part]), share
 
 
+def _simple(table: Any) -> Any:
+    """Table without views and run-end encoding."""
+    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow.compute as pc  # noqa: PLC0415
+
+    for index, kind in enumerate(table.schema.types):
+        if pa.types.is_run_end_encoded(kind):
+            chunks = [pc.run_end_decode(chunk) for chunk in table.column(index).chunks]
+            table = table.set_column(index, table.column_names[index], pa.chunked_array(chunks, kind.value_type))
+        elif kind in {pa.string_view(), pa.binary_view()}:
+            plain = pa.string() if kind == pa.string_view() else pa.binary()
+            table = table.set_column(index, table.column_names[index], table.column(index).cast(plain))
+    return table
+
+
 def _check_same(names: list[str], found: list[str], path: Path) -> None:
     if len(set(found)) < len(found):
         twice = sorted({name for name in found if found.count(name) > 1})
@@ -221,4 +271,11 @@ def _check_same(names: list[str], found: list[str], path: Path) -> None:
 
 
 def _first_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    """The first line of another library's message, with what to do where that is known."""
+    line = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    advice = {
+        "invalid UTF8": " Name the encoding with --encoding, such as latin-1.",
+        "Expected": " Does every line have as many cells as the first? Name the separator with --separator.",
+        "Not an Arrow file": " Files of the Arrow stream format and of Feather 1 have to be written anew.",
+    }
+    return line + next((text for words, text in advice.items() if words in line), "")
