@@ -191,7 +191,7 @@ def test_overrides(tmp_path):
     [
         (["--ignore", "nope"], "ignore names the column"),
         (["--number", "nope"], "--number names the column"),
-        (["--separator", "ab"], "expected one character"),
+        (["--separator", "ab"], "expected one ASCII character"),
         (["--format", "parquet"], "cannot be read as parquet"),
         (["--detector", "mdlfwf", "--min-effect", "0.1"], "--min-effect"),
     ],
