@@ -289,3 +289,23 @@ def test_gzip_of_something_else(tmp_path, saved):
     done = run("test", saved, tmp_path / "x.csv.gz")
     assert done.returncode == 1
     assert "zero bytes" in done.stderr
+
+
+def test_without_the_extra_it_says_what_to_install():
+    code = "import sys; sys.modules['click'] = None; from gapdrift.cli import main; main(['--help'])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr == "gapdrift: error: The command line needs click: pip install 'gapdrift[cli]'.\n"
+
+
+def test_outputs_that_are_no_files_are_written_into(folder, saved, tmp_path):
+    (tmp_path / "real.html").write_text("old")
+    (tmp_path / "link.html").symlink_to(tmp_path / "real.html")
+    assert run("test", saved, folder / "moved.csv", "--html", tmp_path / "link.html").returncode == 0
+    assert (tmp_path / "link.html").is_symlink()
+    assert "<html" in (tmp_path / "real.html").read_text()
+    os.mkfifo(tmp_path / "pipe")
+    reader = subprocess.Popen(["cat", str(tmp_path / "pipe")], stdout=subprocess.PIPE, text=True)
+    assert run("test", saved, folder / "moved.csv", "--markdown", tmp_path / "pipe").returncode == 0
+    assert "humidity" in reader.communicate(timeout=20)[0]
+    assert (tmp_path / "pipe").is_fifo()
