@@ -48,6 +48,7 @@ def _run(options: argparse.Namespace, given: list[str]) -> None:
                 jobs=options.jobs,
                 folder=options.results,
                 command=given,
+                quick=options.quick,
             )
             print(path)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from experiments import experiment1, experiment2, experiment3, experiment4
 from experiments.journal import Journal
-from experiments.protocols import PROTOCOLS, Protocol
+from experiments.protocols import Protocol, protocol_of
 from experiments.running import RESULTS, Rows, provenance, run_tasks, write_rows
 
 __all__ = ["RUNS", "Run", "execute", "path_of"]
@@ -85,10 +85,20 @@ def path_of(name: str, protocol: str, folder: Path = RESULTS) -> Path:
     return folder / protocol / f"{name}.csv"
 
 
-def execute(name: str, protocol: str, *, trials: int, seed: int, jobs: int, folder: Path, command: list[str]) -> Path:
+def execute(
+    name: str,
+    protocol: str,
+    *,
+    trials: int,
+    seed: int,
+    jobs: int,
+    folder: Path,
+    command: list[str],
+    quick: bool = False,
+) -> Path:
     """Run one experiment under one protocol, from where it stopped, and write its table."""
     run = RUNS[name]
-    tasks = run.tasks(PROTOCOLS[protocol], trials, seed)
+    tasks = run.tasks(protocol_of(f"{protocol}-quick" if quick else protocol), trials, seed)
     path = path_of(name, protocol, folder)
     journal = Journal(path.with_suffix(".jsonl"))
     results = run_tasks(run.work, tasks, journal, jobs)

@@ -7,7 +7,7 @@ from typing import Protocol as Interface
 import numpy as np
 
 import gapdrift as gd
-from experiments.protocols import PROTOCOLS, Protocol
+from experiments.protocols import Protocol, protocol_of
 from experiments.running import Rows
 from experiments.samples import Sample, draw_drift
 
@@ -37,7 +37,7 @@ def plan(name: str, protocol: Protocol, trials: int, seed: int) -> list[Task]:
 
     Examples
     --------
-    >>> len(plan("experiment2", PROTOCOLS["sound"], 3, 0))
+    >>> len(plan("experiment2", protocol_of("sound"), 3, 0))
     15
     """
     if not protocol.one_reference:
@@ -66,7 +66,7 @@ def watch(task: Task, fit: Callable[[str, int, int], Judge]) -> dict[str, list[l
         ``fit(kind, seed, trial)`` returns the methods fitted on a reference; trial -1 is the one for all windows.
     """
     _, name, seed, kind, *rest = task
-    protocol = PROTOCOLS[name]
+    protocol = protocol_of(name)
     if protocol.one_reference:
         severity, first, count = rest
         judge, trials, severities = fit(kind, seed, -1), range(first, first + count), [severity]

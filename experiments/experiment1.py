@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from experiments.detection import Task
 from experiments.experiment2 import settings_of
-from experiments.protocols import PROTOCOLS, Protocol
+from experiments.protocols import Protocol, protocol_of
 from experiments.running import Rows
 from experiments.samples import hide
 from gapdrift.closed_form import fit_closed_form
@@ -37,7 +37,7 @@ def tasks(protocol: Protocol, trials: int, seed: int) -> list[Task]:
 def work(task: Task) -> dict[str, Any]:
     """Errors of one data set by method, and the shares of the features of MDL."""
     _, protocol_name, seed, kind, trial = task
-    protocol = PROTOCOLS[protocol_name]
+    protocol = protocol_of(protocol_name)
     rng = np.random.default_rng([seed, list(DISTRIBUTIONS).index(kind), trial])
     distribution = DISTRIBUTIONS[kind]
     truth = distribution.draw(N_ROWS, rng)

@@ -5,7 +5,7 @@ from typing import Any
 
 from experiments.configurations import Configurations, fit_configurations
 from experiments.detection import N_ROWS, Task, collect, plan, rng_of, watch
-from experiments.protocols import PROTOCOLS, Protocol
+from experiments.protocols import Protocol, protocol_of
 from experiments.running import Rows
 from experiments.samples import draw_drift
 from gapdrift.distance import published_regressor
@@ -16,12 +16,19 @@ NAME = "experiment2"
 N_BINS = 10
 TOP_Q = 3
 
+QUICK_PAIRS = 10_000
+"""Pairs that distances are learned on where not all of them are."""
+
 
 def settings_of(protocol: Protocol) -> dict[str, Any]:
     """Settings of MDL-FWF: the authors' regressor, folds and pairs, or, where each trial has a fit, the library's."""
     if not protocol.one_reference:
         return {}
-    return {"regressor": published_regressor(), "n_splits": 2, "max_pairs": None}
+    return {
+        "regressor": published_regressor(),
+        "n_splits": 2,
+        "max_pairs": None if protocol.all_pairs else QUICK_PAIRS,
+    }
 
 
 def tasks(protocol: Protocol, trials: int, seed: int) -> list[Task]:
@@ -36,7 +43,7 @@ def work(task: Task) -> dict[str, list[list[int]]]:
 
 @lru_cache(maxsize=2)
 def _fit(protocol_name: str, kind: str, seed: int, trial: int) -> Configurations:
-    protocol = PROTOCOLS[protocol_name]
+    protocol = protocol_of(protocol_name)
     rng = rng_of(seed, kind, 0, trial + 1)
     reference = draw_drift(kind, 0, N_ROWS, protocol, rng)
     return fit_configurations(reference, protocol, rng, n_bins=N_BINS, top_q=TOP_Q, **settings_of(protocol))

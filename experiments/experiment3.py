@@ -5,7 +5,7 @@ from typing import Any
 
 from experiments.competitors import COMPETITORS, OURS, Competitors, fit_competitors
 from experiments.detection import KINDS, N_ROWS, Task, collect, plan, rng_of, watch
-from experiments.protocols import PROTOCOLS, Protocol
+from experiments.protocols import Protocol, protocol_of
 from experiments.running import Rows
 from experiments.samples import draw_drift
 
@@ -27,7 +27,7 @@ def work(task: Task) -> dict[str, list[list[int]]]:
 
 @lru_cache(maxsize=2)
 def _fit(name: str, protocol_name: str, kind: str, seed: int, trial: int) -> Competitors:
-    protocol = PROTOCOLS[protocol_name]
+    protocol = protocol_of(protocol_name)
     rng = rng_of(seed, kind, 0, trial + 1)
     reference = draw_drift(kind, 0, N_ROWS, protocol, rng)
     first = draw_drift(kind, 0, N_ROWS, protocol, rng)

@@ -11,7 +11,7 @@ from experiments.competitors import COMPETITORS, OURS, Competitors, fit_competit
 from experiments.configurations import CONFIGURATIONS, Configurations, fit_configurations
 from experiments.detection import ALPHA, Task
 from experiments.experiment2 import settings_of
-from experiments.protocols import PROTOCOLS, Protocol
+from experiments.protocols import Protocol, protocol_of
 from experiments.real import DIRECTIONS, SETS, RealSet, data_folder, draw_rows, load
 from experiments.running import Rows
 from experiments.samples import Sample, hide
@@ -52,7 +52,7 @@ def tasks(protocol: Protocol, trials: int, seed: int) -> list[Task]:
 def work(task: Task) -> dict[str, list[int]]:
     """Windows, alarms without drift and alarms with drift, of each method."""
     _, protocol_name, seed, name, direction, first, count = task
-    protocol = PROTOCOLS[protocol_name]
+    protocol = protocol_of(protocol_name)
     real = load(name, str(data_folder()))
     found: dict[str, list[int]] = {}
     for trial in range(first, first + count):
@@ -83,7 +83,7 @@ def _sample(
 
 @lru_cache(maxsize=2)
 def _fit(protocol_name: str, name: str, direction: str, seed: int, trial: int) -> _Judge:
-    protocol = PROTOCOLS[protocol_name]
+    protocol = protocol_of(protocol_name)
     real = load(name, str(data_folder()))
     rng = _rng(seed, name, direction, trial + 1, 0)
     reference, used = _sample(real, direction, 0, protocol, rng)

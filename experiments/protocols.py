@@ -1,8 +1,8 @@
 """How the experiments are run: as the authors' scripts do, or as a test should be judged."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-__all__ = ["PROTOCOLS", "Protocol"]
+__all__ = ["PROTOCOLS", "Protocol", "protocol_of"]
 
 
 @dataclass(frozen=True)
@@ -22,6 +22,8 @@ class Protocol:
         All windows of the real data have their gaps in the same rows.
     impute_apart : bool
         Each sample is filled by an imputer fitted on itself, not both by one fitted on the reference.
+    all_pairs : bool
+        Distances are learned on every pair of rows, not on a sample of 10,000.
     refit_imputers : bool
         The imputers behind learned distances are fitted anew on each window.
     unclipped : bool
@@ -42,6 +44,7 @@ class Protocol:
     exact_gaps: bool
     repeated_gaps: bool
     impute_apart: bool
+    all_pairs: bool
     refit_imputers: bool
     unclipped: bool
     kept_null: bool
@@ -56,3 +59,15 @@ PROTOCOLS = {
     "published": Protocol("published", **dict.fromkeys(QUIRKS, True)),
     "sound": Protocol("sound", **dict.fromkeys(QUIRKS, False)),
 }
+
+
+def protocol_of(name: str) -> Protocol:
+    """Protocol by its name; one that ends in "-quick" learns distances on a sample of pairs, to be seen working.
+
+    Examples
+    --------
+    >>> protocol_of("published-quick").all_pairs, protocol_of("published").all_pairs
+    (False, True)
+    """
+    plain = PROTOCOLS[name.removesuffix("-quick")]
+    return replace(plain, name=name, all_pairs=False) if name.endswith("-quick") else plain
