@@ -100,7 +100,7 @@ def test_a_history_goes_on_at_the_next_row(folder, tmp_path):
 
 
 def test_killed_at_random_it_gives_the_undisturbed_history(folder, tmp_path):
-    """The command itself; `tests/test_runner.py` kills the monitor behind it fifty times."""
+    """The command itself; `tests/test_history.py` kills the monitor behind it fifty times."""
     command = [
         *(sys.executable, "-m", "gapdrift", "monitor", str(folder / "reference.gapdrift")),
         *(str(folder / "days"), "--window", "100", "--step", "50", "--history"),
