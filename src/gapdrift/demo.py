@@ -1,4 +1,8 @@
-"""The point of this library in one table: what the usual ways with gaps make of three kinds of windows."""
+"""The point of this library in one table: what the usual ways with gaps make of three kinds of windows.
+
+The usual ways are written here in a few lines each: the tested baselines belong to the experiments, which the package
+must not know.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass

@@ -193,7 +193,7 @@ def fit_residuals(
 def _blend(
     donors: Matrix, completed: Matrix, precision: Matrix, owner: NDArray[np.intp], rng: np.random.Generator
 ) -> Matrix:
-    """Donors every cell of which was drawn anew, so that a fitted detector holds no row of the reference.
+    """Donors every cell of which was drawn anew, so that none is a row of the reference.
 
     A random half of the input columns gets its expected values given the other half, and the residual of a random row
     there; then the other half likewise. The joint distribution stays that of the rows as far as the model goes, and

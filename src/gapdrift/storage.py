@@ -4,7 +4,8 @@ One zip file of JSON and plain arrays (`gapdrift.archive`), without pickle: read
 """
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from io import BytesIO
 from os import PathLike
 from pathlib import Path
@@ -91,8 +92,19 @@ def load(path: str | PathLike[str]) -> Any:
     >>> monday.n_rows
     100
     """
-    with reading(path) as package:
+    with _naming(path), reading(path) as package:
         return _read(package)
+
+
+@contextmanager
+def _naming(path: str | PathLike[str]) -> Iterator[None]:
+    """Name the file in an error that does not."""
+    try:
+        yield
+    except StorageError as error:
+        if str(path) in str(error):
+            raise
+        raise StorageError(f"{path}: {error}") from error
 
 
 def dumps(thing: Storable, *, keep_rows: bool = True) -> bytes:
@@ -165,7 +177,7 @@ def describe(path: str | PathLike[str]) -> dict[str, Any]:
     >>> found["class"], found["rows"], found["columns"][0]["name"]
     ('DriftDetector', 500, 'temperature')
     """
-    with reading(path) as package:
+    with _naming(path), reading(path) as package:
         manifest = package.manifest
         head = {
             "kind": manifest.kind,

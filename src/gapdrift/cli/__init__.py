@@ -8,11 +8,10 @@ import os
 import sys
 from typing import Any
 
+from gapdrift.cli._codes import ERROR
 from gapdrift.errors import GapdriftError
 
 __all__ = ["main"]
-
-ERROR = 1
 
 
 def main(arguments: list[str] | None = None) -> None:

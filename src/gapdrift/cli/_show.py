@@ -9,13 +9,12 @@ from typing import Any
 import click
 
 import gapdrift as gd
+from gapdrift.cli._codes import DRIFT, ERROR
 from gapdrift.cli._progress import progress
 from gapdrift.errors import InputError
 
 __all__ = ["show_demo", "show_file", "show_result"]
 
-DRIFT = 3
-ERROR = 1
 COLOURS = {True: "red", False: "green", None: "yellow"}
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 import gapdrift as gd
+from gapdrift.cli._codes import DRIFT
 from gapdrift.cli._progress import progress
 from gapdrift.cli._work import Reading, load_detector
 from gapdrift.files import as_in_reference
@@ -19,7 +20,6 @@ from gapdrift.streams.windows import WindowResult
 
 __all__ = ["watch"]
 
-DRIFT = 3
 COLOURS = {"drift": "red", "warning": "yellow", "undetermined": "yellow", "calm": "green"}
 
 

@@ -88,7 +88,7 @@ def compare(reference: str, window: str, reading: Reading, settings: dict[str, A
 
 def load_detector(path: str) -> Detector:
     """Detector out of a gapdrift file."""
-    thing = _load(path)
+    thing = gd.load(path)
     if not isinstance(thing, Detector):
         raise InputError(
             f"{path} holds a {type(thing).__name__}, expected a fitted detector. Make one with 'gapdrift fit'."
@@ -96,17 +96,8 @@ def load_detector(path: str) -> Detector:
     return thing
 
 
-def _load(path: str) -> Any:
-    """What a gapdrift file holds; an error names the file."""
-    try:
-        return gd.load(path)
-    except gd.StorageError as error:
-        text = str(error)
-        raise InputError(text if path in text else f"{path}: {text}") from error
-
-
 def _stored_evidence(path: str) -> gd.Evidence:
-    thing = _load(path)
+    thing = gd.load(path)
     if not isinstance(thing, gd.Evidence):
         raise InputError(f"{path} holds a {type(thing).__name__}, expected evidence or a table.")
     return thing

@@ -1,0 +1,6 @@
+"""What the command line leaves with."""
+
+__all__ = ["DRIFT", "ERROR"]
+
+ERROR = 1
+DRIFT = 3
