@@ -8,9 +8,10 @@ import numpy as np
 import gapdrift as gd
 from experiments.baselines import MMD, Baseline, FittedBaseline, FriedmanRafsky, MeanEmbedding, QuantTree
 from experiments.protocols import Protocol
-from experiments.samples import Matrix, Sample, fill
+from experiments.samples import Matrix, Sample, fit_fill
+from gapdrift.imputation import FittedImputer, impute
 
-__all__ = ["COMPETITORS", "Competitors", "fit_competitors", "make_baselines"]
+__all__ = ["COMPETITORS", "OURS", "Competitors", "fit_competitors", "make_baselines"]
 
 COMPETITORS = ("MWW", "QuantTree", "ME", "MMD")
 """Rows of the paper's Tables 4 and 5 beside its own."""
@@ -38,19 +39,20 @@ class Competitors:
         Fitted on the complete reference and on the filled one.
     detectors : pair of DriftDetector, or None
         Fitted on the complete reference and on the one with gaps.
-    reference : Sample
+    imputer : FittedImputer
+        Fitted on the reference.
     protocol : Protocol
     """
 
     complete: Mapping[str, FittedBaseline]
     missing: Mapping[str, FittedBaseline]
     detectors: tuple[gd.DriftDetector, gd.DriftDetector] | None
-    reference: Sample
+    imputer: FittedImputer
     protocol: Protocol
 
     def alarms(self, window: Sample, rng: np.random.Generator, alpha: float) -> dict[str, bool]:
         """Whether a window is drift, by each method on complete rows and with gaps."""
-        filled = _fill_window(self.reference, window, self.protocol, rng)
+        filled = _fill(self.imputer, window, self.protocol, rng)
         found = {}
         for name in self.complete:
             found[f"{name} complete"] = self.complete[name].test(window.complete, rng).rejects(alpha)
@@ -82,8 +84,9 @@ def fit_competitors(
         A first window, whose kernel width and permutations the published MMD keeps.
     """
     baselines = {name: made for name, made in make_baselines(protocol, len(reference.gaps)).items() if name in names}
-    filled = fill(reference.gaps, reference.gaps, rng)
-    first_filled = _fill_window(reference, first, protocol, rng)
+    imputer = fit_fill(reference.gaps, rng)
+    filled = impute(imputer, reference.gaps)
+    first_filled = _fill(imputer, first, protocol, rng)
     detectors = None
     if OURS in names:
         seed = int(rng.integers(2**31))
@@ -95,10 +98,10 @@ def fit_competitors(
         {name: made.fit(reference.complete, rng, first.complete) for name, made in baselines.items()},
         {name: made.fit(filled, rng, first_filled) for name, made in baselines.items()},
         detectors,
-        reference,
+        imputer,
         protocol,
     )
 
 
-def _fill_window(reference: Sample, window: Sample, protocol: Protocol, rng: np.random.Generator) -> Matrix:
-    return fill(window.gaps if protocol.impute_apart else reference.gaps, window.gaps, rng)
+def _fill(imputer: FittedImputer, window: Sample, protocol: Protocol, rng: np.random.Generator) -> Matrix:
+    return impute(fit_fill(window.gaps, rng) if protocol.impute_apart else imputer, window.gaps)

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 import gapdrift as gd
 from experiments.protocols import Protocol
-from experiments.samples import Sample, fill
+from experiments.samples import Sample
 from gapdrift.distance import LearnedDistance
 from gapdrift.hypothesis import pearson
-from gapdrift.imputation import fit_imputers
+from gapdrift.imputation import IMPUTERS, FittedImputer, fit_imputers, impute
 from gapdrift.membership import fuzzy_weights
 from gapdrift.partition import Partition, fit_partition
 
@@ -47,7 +47,8 @@ class Configurations:
         How distances of incomplete rows become weights, for the configurations 3 to 5.
     counts : mapping of str to (bins,) array
         Of the reference, by configuration.
-    reference : Sample
+    imputers : tuple of FittedImputer
+        The paper's pool, fitted on the reference.
     protocol : Protocol
     """
 
@@ -57,7 +58,7 @@ class Configurations:
     distance: LearnedDistance
     weights: Mapping[str, Weights]
     counts: Mapping[str, NDArray[np.float64]]
-    reference: Sample
+    imputers: tuple[FittedImputer, ...]
     protocol: Protocol
 
     def alarms(self, window: Sample, rng: np.random.Generator, alpha: float) -> dict[str, bool]:
@@ -93,14 +94,15 @@ def fit_configurations(
         "5.1": partial(gaussian, top_q=top_q),
         "5.2": partial(triangular, top_q=top_q),
     }
+    imputers = fit_imputers(None, reference.gaps, rng)
     blank = Configurations(
         fit_partition(reference.complete, n_bins, rng),
-        fit_partition(fill(reference.gaps, reference.gaps, rng), n_bins, rng),
+        fit_partition(_fill(imputers, reference.gaps), n_bins, rng),
         learned.partition,
         distance,
         weights,
         {},
-        reference,
+        imputers,
         protocol,
     )
     return replace(blank, counts=_count(blank, reference, rng))
@@ -123,22 +125,24 @@ def unclipped_weights(distances: Matrix, error: float, top_q: int | None = None)
 
 def _count(fitted: Configurations, sample: Sample, rng: np.random.Generator) -> dict[str, NDArray[np.float64]]:
     """Counts of a sample's rows in the bins of each configuration."""
-    apart = fitted.protocol.impute_apart
-    filled = fill(sample.gaps if apart else fitted.reference.gaps, sample.gaps, rng)
+    protocol, model, imputers = fitted.protocol, fitted.distance, fitted.imputers
+    fresh = fit_imputers(None, sample.gaps, rng) if protocol.impute_apart or protocol.refit_imputers else imputers
+    filled = _fill(fresh if protocol.impute_apart else imputers, sample.gaps)
+    if protocol.refit_imputers:
+        model = replace(model, imputers=fresh)
     counts = {"1": _nearest(fitted.complete, sample.complete), "2": _nearest(fitted.filled, filled)}
     incomplete = np.isnan(sample.gaps).any(axis=1)
     solid = _nearest(fitted.gappy, sample.gaps[~incomplete])
-    distances = _distances(fitted, sample.gaps, rng)[incomplete]
+    gaps = sample.gaps[incomplete]
+    distances = model.to_centres(gaps, np.isnan(gaps), fitted.gappy.centres)
     for name, weigh in fitted.weights.items():
         counts[name] = solid + weigh(distances, fitted.distance.error).sum(axis=0)
     return counts
 
 
-def _distances(fitted: Configurations, gaps: Matrix, rng: np.random.Generator) -> Matrix:
-    model = fitted.distance
-    if fitted.protocol.refit_imputers:
-        model = replace(model, imputers=fit_imputers(None, gaps, rng))
-    return model.to_centres(gaps, np.isnan(gaps), fitted.gappy.centres)
+def _fill(imputers: tuple[FittedImputer, ...], gaps: Matrix) -> Matrix:
+    """Rows filled by the iterative one of the pool."""
+    return impute(imputers[list(IMPUTERS).index("iterative")], gaps)
 
 
 def _nearest(partition: Partition, rows: Matrix) -> NDArray[np.float64]:

@@ -4,37 +4,35 @@ from functools import lru_cache
 from typing import Any
 
 from experiments.competitors import COMPETITORS, OURS, Competitors, fit_competitors
-from experiments.detection import KINDS, N_ROWS, Task, collect, plan, rng_of, watch
+from experiments.detection import N_ROWS, Task, collect, plan, rng_of, watch
 from experiments.protocols import Protocol, protocol_of
 from experiments.running import Rows
 from experiments.samples import draw_drift
 
-__all__ = ["GROUPS", "table_rows", "tasks", "work"]
+__all__ = ["NAME", "table_rows", "tasks", "work"]
 
-GROUPS = {"experiment3": tuple(name for name in (*COMPETITORS, OURS) if name != "ME"), "experiment3-me": ("ME",)}
-"""Methods of a run: ME, which is slow, has a run of its own."""
+NAME = "experiment3"
 
 
-def tasks(name: str, protocol: Protocol, trials: int, seed: int) -> list[Task]:
+def tasks(protocol: Protocol, trials: int, seed: int) -> list[Task]:
     """Tasks of a run."""
-    return plan(name, protocol, trials, seed)
+    return plan(NAME, protocol, trials, seed)
 
 
 def work(task: Task) -> dict[str, list[list[int]]]:
     """Severity, windows and alarms of each method."""
-    return watch(task, lambda kind, seed, trial: _fit(task[0], task[1], kind, seed, trial))
+    return watch(task, lambda kind, seed, trial: _fit(task[1], kind, seed, trial))
 
 
 @lru_cache(maxsize=2)
-def _fit(name: str, protocol_name: str, kind: str, seed: int, trial: int) -> Competitors:
+def _fit(protocol_name: str, kind: str, seed: int, trial: int) -> Competitors:
     protocol = protocol_of(protocol_name)
     rng = rng_of(seed, kind, 0, trial + 1)
     reference = draw_drift(kind, 0, N_ROWS, protocol, rng)
     first = draw_drift(kind, 0, N_ROWS, protocol, rng)
-    return fit_competitors(reference, protocol, rng, GROUPS[name], first)
+    return fit_competitors(reference, protocol, rng, (*COMPETITORS, OURS), first)
 
 
 def table_rows(done: list[Task], results: list[Any]) -> Rows:
     """Table of a run."""
-    assert all(task[3] in KINDS for task in done)
     return collect(done, results)

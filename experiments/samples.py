@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 import gapdrift as gd
 from experiments.protocols import Protocol
-from gapdrift.imputation import fit_imputers, impute
+from gapdrift.imputation import FittedImputer, fit_imputers, impute
 
-__all__ = ["RATE", "Sample", "draw_drift", "fill", "fill_both", "hide"]
+__all__ = ["RATE", "Sample", "draw_drift", "fill_both", "fit_fill", "hide"]
 
 Matrix = NDArray[np.float64]
 
@@ -66,12 +66,14 @@ def hide(rows: Matrix, columns: tuple[int, ...], protocol: Protocol, rng: np.ran
     return gd.datasets.hide_mcar(rows, rates, rng, exact=protocol.exact_gaps)
 
 
-def fill(fitted_on: Matrix, rows: Matrix, rng: np.random.Generator) -> Matrix:
-    """Rows filled by iterative imputation (10 rounds) fitted on others or on themselves."""
-    (imputer,) = fit_imputers(["iterative"], fitted_on, rng)
-    return impute(imputer, rows)
+def fit_fill(rows: Matrix, rng: np.random.Generator) -> FittedImputer:
+    """Iterative imputation (10 rounds), by which the competitors' samples are filled, fitted on some rows."""
+    (imputer,) = fit_imputers(["iterative"], rows, rng)
+    return imputer
 
 
 def fill_both(reference: Matrix, window: Matrix, protocol: Protocol, rng: np.random.Generator) -> tuple[Matrix, Matrix]:
     """Reference and window filled, each by itself or both by what was learned on the reference."""
-    return fill(reference, reference, rng), fill(window if protocol.impute_apart else reference, window, rng)
+    first = fit_fill(reference, rng)
+    second = fit_fill(window, rng) if protocol.impute_apart else first
+    return impute(first, reference), impute(second, window)

@@ -68,7 +68,7 @@ def by_severity(ratios: Ratios) -> list[float]:
 def all_ratios(protocol: str, folder: Path) -> dict[str, tuple[Ratios, Ratios]]:
     """Ratios of each method on complete data and with gaps."""
     ablation = ratios_of("experiment2", protocol, folder)
-    others = {**ratios_of("experiment3", protocol, folder), **ratios_of("experiment3-me", protocol, folder)}
+    others = ratios_of("experiment3", protocol, folder)
     found = {name: (others[f"{name} complete"], others[f"{name} missing"]) for name in (*COMPETITORS, OURS)}
     for number, name in (("2", "MV Impute"), ("3", "MDL"), ("5.1", "MDL-FWF-Gau-TopQ"), ("5.2", "MDL-FWF-Tri-TopQ")):
         found[name] = ablation["1"], ablation[number]
