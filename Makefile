@@ -6,13 +6,17 @@ QUICK := .quick
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test lint bench calibration power monitor distance reproduce reproduce-quick smoke clean
+.PHONY: demo test engines lint bench calibration power monitor distance reproduce reproduce-quick smoke clean
 
 demo: $(VENV)/cli
 	$(BIN)/gapdrift demo
 
 test: $(VENV)/test
 	$(BIN)/python -m pytest -n 2 --cov=gapdrift --cov-report=term
+
+# Dask and Spark on local clusters; Spark needs Java 17.
+engines: $(VENV)/engines
+	$(BIN)/python -m pytest tests/execution
 
 lint: $(VENV)/lint
 	$(BIN)/ruff format --check .
@@ -67,6 +71,10 @@ $(VENV)/cli: $(VENV)/bin/python pyproject.toml
 
 $(VENV)/test: $(VENV)/bin/python pyproject.toml
 	$(BIN)/pip install --quiet --editable ".[test]"
+	touch $@
+
+$(VENV)/engines: $(VENV)/bin/python pyproject.toml
+	$(BIN)/pip install --quiet --editable ".[test,dask,spark]"
 	touch $@
 
 $(VENV)/lint: $(VENV)/bin/python pyproject.toml

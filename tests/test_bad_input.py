@@ -237,9 +237,12 @@ def test_evidence_of_another_detector(make, table):
 
 @BOTH
 def test_what_is_no_table(make):
-    for thing in ([1, 2], "file.csv", None, 3):
+    for thing in ([1, 2], None, 3):
         with pytest.raises(gd.InputError, match="expected a pandas"):
             make().fit(thing)
+    # A text is a path.
+    with pytest.raises(gd.InputError, match=r"no-such-file\.parquet does not exist"):
+        make().fit("no-such-file.parquet")
 
 
 def test_a_window_of_one_incomplete_row_has_a_row(rng):

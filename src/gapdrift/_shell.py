@@ -1,5 +1,6 @@
 """What all detectors share: count and test by a fitted reference."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from math import isfinite
 from os import PathLike
@@ -14,6 +15,7 @@ from gapdrift._version import __version__
 from gapdrift.archive import write_file
 from gapdrift.errors import NotFittedError
 from gapdrift.evidence import Evidence
+from gapdrift.execution import engine_of, gather
 from gapdrift.result import DriftResult
 from gapdrift.schema import Schema
 from gapdrift.state import pack_detector
@@ -61,15 +63,20 @@ class Detector(BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         chunk : pandas, polars or pyarrow table, mapping of columns, or numpy array
-            Any number of rows, none included.
+            Any number of rows, none included. Rows that are not in memory are counted where they are: a path of
+            Parquet or Feather files, a pyarrow dataset or record batch reader, an iterator of tables, a Dask or
+            Spark DataFrame.
 
         Returns
         -------
         evidence : Evidence
         """
         reference = self._fitted()
+        engine = engine_of(chunk)
         with limit_threads(check_count("n_jobs", self.n_jobs, 1, optional=True)):
-            return reference.count(chunk)
+            if engine is None:
+                return reference.count(chunk)
+            return sum(engine.count(reference.count, chunk, reference.schema.ignored), reference.evidence.zero())
 
     def test(self, window: Any, *, alpha: float | None = None) -> DriftResult:
         """Result of a window against the reference.
@@ -77,6 +84,7 @@ class Detector(BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         window : pandas, polars or pyarrow table, mapping of columns, numpy array, or Evidence
+            Or rows that are not in memory, as in `count`.
         alpha : float, optional
             Rate of false alarms of this test; None is that of the detector.
 
@@ -115,6 +123,13 @@ class Detector(BaseEstimator):  # type: ignore[misc]
         """Settings for a fit; those out of their range raise a `ParameterError`."""
         check_share("alpha", self.alpha)
         check_count("n_jobs", self.n_jobs, 1, optional=True)
+
+    def _fit(self, rows: Any, learn: Callable[[Any], Any], rng: np.random.Generator) -> Self:
+        """Fit on rows that are brought into memory first, all of them or a sample."""
+        table, notes = gather(rows, rng)
+        with limit_threads(check_count("n_jobs", self.n_jobs, 1, optional=True)):
+            reference = learn(table)
+        return self._adopt(replace(reference, notes=(*reference.notes, *notes)) if notes else reference)
 
     def _adopt(self, reference: Any) -> Self:
         """Take a reference that is fitted already."""

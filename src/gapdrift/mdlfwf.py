@@ -5,7 +5,6 @@ from typing import Any, Self
 
 from gapdrift._random import RandomState, as_rng
 from gapdrift._shell import Detector
-from gapdrift._threads import limit_threads
 from gapdrift._validation import check_choice, check_columns, check_count
 from gapdrift.distance import Regressor, published_regressor
 from gapdrift.errors import ParameterError
@@ -157,7 +156,8 @@ class MDLFWF(Detector):
         Parameters
         ----------
         reference : pandas, polars or pyarrow table, mapping of columns, or numpy array
-            At least 20 rows; 500 and more are better.
+            At least 20 rows; 500 and more are better. Of rows that are not in memory (see `count`) at most
+            100,000, drawn at random, are brought into it.
         y : ignored
             For scikit-learn's pipelines. Name the label by ``target`` instead.
 
@@ -167,8 +167,7 @@ class MDLFWF(Detector):
         """
         settings = self._check_settings()
         rng = as_rng(self.random_state)
-        with limit_threads(check_count("n_jobs", self.n_jobs, 1, optional=True)):
-            return self._adopt(fit_fuzzy_reference(reference, settings, rng))
+        return self._fit(reference, lambda table: fit_fuzzy_reference(table, settings, rng), rng)
 
     def _adopt(self, reference: FuzzyReference) -> Self:
         """Take a reference that is fitted already."""

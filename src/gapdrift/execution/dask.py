@@ -1,0 +1,62 @@
+"""Rows of a Dask DataFrame: counted where its partitions are."""
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from gapdrift._threads import limit_threads
+from gapdrift.evidence import Evidence
+from gapdrift.execution import Count
+
+__all__ = ["DaskEngine"]
+
+FAN_IN = 8
+"""Sums added up by one task."""
+
+
+class DaskEngine:
+    """Counts each partition by a task of its own; sums are added up in the order of the partitions.
+
+    A task that is lost with its worker is run again by the scheduler; evidence of it cannot be counted twice, since
+    only what a finished task returned is added up.
+    """
+
+    def count(self, count: Count, rows: Any, ignored: tuple[str, ...]) -> list[Evidence]:
+        """Evidence of all partitions, added up; nothing where there is none."""
+        import dask  # noqa: PLC0415
+
+        kept = rows[[name for name in rows.columns if str(name) not in ignored]]
+        # One node of the graph, not a copy in each task.
+        shared = dask.delayed(count, pure=False, traverse=False)
+        parts = [dask.delayed(_count)(shared, part) for part in kept.to_delayed()]
+        while len(parts) > FAN_IN:
+            parts = [dask.delayed(_add)(parts[start : start + FAN_IN]) for start in range(0, len(parts), FAN_IN)]
+        return [dask.delayed(_add)(parts).compute()] if parts else []
+
+    def sample(self, rows: Any, most: int, rng: np.random.Generator) -> tuple[Any, int]:
+        """At most so many rows, drawn uniformly, and the number of all rows."""
+        import dask  # noqa: PLC0415
+        import pandas as pd  # noqa: PLC0415
+
+        parts = rows.to_delayed()
+        sizes = np.array(dask.compute(*(dask.delayed(len)(part) for part in parts)), dtype=np.intp)
+        n_rows = int(sizes.sum())
+        chosen = np.sort(rng.choice(n_rows, most, replace=False)) if n_rows > most else np.arange(n_rows)
+        bounds = np.concatenate([[0], np.cumsum(sizes)])
+        places = [chosen[(chosen >= start) & (chosen < stop)] - start for start, stop in pairwise(bounds.tolist())]
+        taken = dask.compute(*(dask.delayed(_take)(part, place) for part, place in zip(parts, places, strict=True)))
+        return pd.concat(taken, ignore_index=True), n_rows
+
+
+def _count(count: Count, part: Any) -> Evidence:
+    with limit_threads(1):
+        return count(part)
+
+
+def _add(parts: list[Evidence]) -> Evidence:
+    return sum(parts[1:], parts[0])
+
+
+def _take(part: Any, places: Any) -> Any:
+    return part.iloc[places]

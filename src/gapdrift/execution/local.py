@@ -1,0 +1,90 @@
+"""Rows of this machine that come in chunks: files, Arrow datasets and streams, iterators of tables."""
+
+from collections.abc import Iterator
+from itertools import chain
+from os import PathLike, fspath
+from typing import Any
+
+import numpy as np
+
+from gapdrift.errors import InputError
+from gapdrift.evidence import Evidence
+from gapdrift.execution import Count
+from gapdrift.files import open_source, sample_rows
+
+__all__ = ["CHUNK_ROWS", "LocalEngine"]
+
+CHUNK_ROWS = 65_536
+"""Rows of a chunk of an Arrow dataset, at most."""
+
+
+class LocalEngine:
+    """Counts chunk after chunk."""
+
+    def count(self, count: Count, rows: Any, ignored: tuple[str, ...]) -> list[Evidence]:
+        """Evidence of all chunks, added up; nothing where there is none."""
+        total: list[Evidence] = []
+        for chunk in _chunks(rows, ignored):
+            evidence = count(chunk)
+            total = [total[0] + evidence] if total else [evidence]
+        return total
+
+    def sample(self, rows: Any, most: int, rng: np.random.Generator) -> tuple[Any, int]:
+        """At most so many rows, drawn uniformly in one pass, and the number of all rows."""
+        chunks = (_as_arrow(chunk) for chunk in _chunks(rows, ()))
+        first = next(chunks, None)
+        if first is None:
+            raise InputError("The source gave no rows at all, expected tables to fit on. Was it read before?")
+        return sample_rows(chain([first], chunks), most, rng)
+
+
+def _chunks(rows: Any, ignored: tuple[str, ...]) -> Iterator[Any]:
+    """Tables, one after the other."""
+    kind = type(rows).__name__
+    if isinstance(rows, str | PathLike):
+        yield from _read_files(fspath(rows))
+    elif kind.endswith("Dataset"):
+        names = [name for name in rows.schema.names if name not in ignored]
+        yield from _tables(rows.to_batches(columns=names, batch_size=CHUNK_ROWS, batch_readahead=2))
+    elif kind.endswith("Scanner"):
+        yield from _tables(rows.to_batches())
+    elif kind.endswith("RecordBatchReader"):
+        yield from _tables(rows)
+    else:
+        yield from _tables(rows)
+
+
+def _tables(chunks: Iterator[Any]) -> Iterator[Any]:
+    """Chunks as they come; record batches as tables."""
+    for chunk in chunks:
+        if type(chunk).__module__.startswith("pyarrow") and type(chunk).__name__ == "RecordBatch":
+            import pyarrow as pa  # noqa: PLC0415
+
+            yield pa.Table.from_batches([chunk])
+        else:
+            yield chunk
+
+
+def _read_files(place: str) -> Iterator[Any]:
+    source = open_source(place)
+    if source.format == "csv":
+        raise InputError(
+            f"{place} is a CSV file, which does not say what its columns hold. Read it with pandas, polars or "
+            "pyarrow.dataset, or use the command line (gapdrift compare), which finds out."
+        )
+    return source.chunks()
+
+
+def _as_arrow(chunk: Any) -> Any:
+    """Table of a chunk of an iterator, to draw a sample from."""
+    import narwhals as nw  # noqa: PLC0415
+    import pyarrow as pa  # noqa: PLC0415
+
+    if isinstance(chunk, pa.Table):
+        return chunk
+    try:
+        return nw.from_native(chunk, eager_only=True).to_arrow()
+    except Exception as error:
+        raise InputError(
+            f"The iterator gave a {type(chunk).__name__}, expected pandas, polars or pyarrow tables to fit on."
+        ) from error

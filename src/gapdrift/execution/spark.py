@@ -1,0 +1,99 @@
+"""Rows of a Spark DataFrame: counted where its partitions are."""
+
+import pickle
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gapdrift._threads import limit_threads
+from gapdrift.errors import InputError
+from gapdrift.evidence import Evidence
+from gapdrift.execution import Count
+
+__all__ = ["SparkEngine"]
+
+CHUNK_ROWS = 65_536
+"""Rows counted at once: Spark's own batches are smaller."""
+
+
+class SparkEngine:
+    """Counts each partition in one of Spark's Python workers; the driver adds up one sum of each partition.
+
+    A task that is lost with its worker is run again by Spark; evidence of it cannot be counted twice, since a task
+    hands over its sums when it is done.
+    """
+
+    def count(self, count: Count, rows: Any, ignored: tuple[str, ...]) -> list[Evidence]:
+        """Evidence of the partitions that have rows, in their order."""
+        # Under plain names: with a dot in one, Spark takes it for a path.
+        plain = rows.toDF(*(f"c{place}" for place in range(len(rows.columns))))
+        names = {f"c{place}": name for place, name in enumerate(rows.columns) if name not in ignored}
+        counted = plain.select(*names).mapInArrow(_Worker(count, tuple(names.values())), "place int, evidence binary")
+        found = sorted(_collect(counted), key=lambda row: int(row["place"]))
+        # These bytes were written by our own workers a moment ago; nothing of a file is ever unpickled.
+        return [pickle.loads(row["evidence"]) for row in found]
+
+    def sample(self, rows: Any, most: int, rng: np.random.Generator) -> tuple[Any, int]:
+        """At most so many rows, drawn uniformly, and the number of all rows."""
+        n_rows = int(rows.count())
+        if n_rows > most:
+            # A few more than needed: each row is drawn by itself, and so their number varies.
+            share = min(1.0, (most + 6.0 * most**0.5) / n_rows)
+            rows = rows.sample(withReplacement=False, fraction=share, seed=int(rng.integers(2**31)))
+        table = rows.toArrow()
+        if len(table) > most:
+            table = table.take(np.sort(rng.choice(len(table), most, replace=False)))
+        return table, n_rows
+
+
+@dataclass(frozen=True)
+class _Worker:
+    """What travels to Spark's workers: the fitted reference's count, and the names of the columns."""
+
+    count: Count
+    names: tuple[str, ...]
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        """Yield the evidence of a partition, or nothing where it has no rows."""
+        import pyarrow as pa  # noqa: PLC0415
+        from pyspark import TaskContext  # noqa: PLC0415
+
+        total: Evidence | None = None
+        with limit_threads(1):
+            for table in _joined(batches):
+                evidence = self.count(table.rename_columns(list(self.names)))
+                total = evidence if total is None else total + evidence
+        if total is not None:
+            context = TaskContext.get()
+            place = 0 if context is None else context.partitionId()
+            columns = [pa.array([place], pa.int32()), pa.array([pickle.dumps(total)], pa.binary())]
+            yield pa.RecordBatch.from_arrays(columns, names=["place", "evidence"])
+
+
+def _joined(batches: Iterator[Any]) -> Iterator[Any]:
+    """Tables of several batches, so large that counting them pays."""
+    import pyarrow as pa  # noqa: PLC0415
+
+    held, n_rows = [], 0
+    for batch in batches:
+        held.append(batch)
+        n_rows += len(batch)
+        if n_rows >= CHUNK_ROWS:
+            yield pa.Table.from_batches(held).combine_chunks()
+            held, n_rows = [], 0
+    if n_rows:
+        yield pa.Table.from_batches(held).combine_chunks()
+
+
+def _collect(frame: Any) -> list[Any]:
+    try:
+        return list(frame.collect())
+    except Exception as error:
+        if "No module named 'gapdrift'" in str(error):
+            raise InputError(
+                "Spark's workers cannot import gapdrift. Install it where they run, and name that interpreter by "
+                "spark.pyspark.python (or PYSPARK_PYTHON) before the session starts."
+            ) from error
+        raise
