@@ -11,7 +11,7 @@ above `MDLFWF.as_published()`, which takes half a minute for each of its N refer
 With `--fewer N` also: the same detector on complete data that lacks a fifth of the rows instead of the cells.
 
 With `--csv FILE` a run that was stopped goes on where it stopped.
-Run `python -m benchmarks.power --trials 1000 --published 4 --csv FILE`.
+Run `python -m benchmarks.power --trials 1000 --published 4 --fewer 200 --csv FILE`.
 """
 
 import argparse

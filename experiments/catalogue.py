@@ -40,39 +40,19 @@ class Run:
     quick: dict[str, int]
 
 
+def _run(title: str, module: Any, published: int, sound: int, quick: int) -> Run:
+    """Run of a module with so many trials under each protocol."""
+    quickly = {"published": quick, "sound": quick}
+    return Run(title, module.tasks, module.work, module.table_rows, {"published": published, "sound": sound}, quickly)
+
+
 RUNS = {
-    "experiment1": Run(
-        "Errors of values and distances (tables values and 2, figure 7)",
-        experiment1.tasks,
-        experiment1.work,
-        experiment1.table_rows,
-        {"published": 20, "sound": 20},
-        {"published": 1, "sound": 1},
+    "experiment1": _run("Errors of values and distances (tables values and 2, figure 7)", experiment1, 20, 20, 1),
+    "experiment2": _run("Ablation: seven configurations (table 3, figure 8, correlations)", experiment2, 500, 100, 2),
+    "experiment3": _run(
+        "Competitors: MWW, QuantTree, ME, MMD (tables 4 and 5, figure 9, correlations)", experiment3, 500, 100, 2
     ),
-    "experiment2": Run(
-        "Ablation: seven configurations (table 3, figure 8, correlations)",
-        experiment2.tasks,
-        experiment2.work,
-        experiment2.table_rows,
-        {"published": 500, "sound": 100},
-        {"published": 2, "sound": 2},
-    ),
-    "experiment3": Run(
-        "Competitors: MWW, QuantTree, ME, MMD (tables 4 and 5, figure 9, correlations)",
-        experiment3.tasks,
-        experiment3.work,
-        experiment3.table_rows,
-        {"published": 500, "sound": 100},
-        {"published": 2, "sound": 2},
-    ),
-    "experiment4": Run(
-        "Real data, both directions (tables 9 and 10)",
-        experiment4.tasks,
-        experiment4.work,
-        experiment4.table_rows,
-        {"published": 50, "sound": 50},
-        {"published": 1, "sound": 1},
-    ),
+    "experiment4": _run("Real data, both directions (tables 9 and 10)", experiment4, 50, 50, 1),
 }
 
 

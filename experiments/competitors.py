@@ -8,7 +8,7 @@ import numpy as np
 import gapdrift as gd
 from experiments.baselines import MMD, Baseline, FittedBaseline, FriedmanRafsky, MeanEmbedding, QuantTree
 from experiments.protocols import Protocol
-from experiments.samples import Matrix, Sample, fit_fill
+from experiments.samples import Sample, fill, fit_fill
 from gapdrift.imputation import FittedImputer, impute
 
 __all__ = ["COMPETITORS", "OURS", "Competitors", "fit_competitors", "make_baselines"]
@@ -52,7 +52,7 @@ class Competitors:
 
     def alarms(self, window: Sample, rng: np.random.Generator, alpha: float) -> dict[str, bool]:
         """Whether a window is drift, by each method on complete rows and with gaps."""
-        filled = _fill(self.imputer, window, self.protocol, rng)
+        filled = fill(window.gaps, self.imputer, self.protocol, rng)
         found = {}
         for name in self.complete:
             found[f"{name} complete"] = self.complete[name].test(window.complete, rng).rejects(alpha)
@@ -86,7 +86,7 @@ def fit_competitors(
     baselines = {name: made for name, made in make_baselines(protocol, len(reference.gaps)).items() if name in names}
     imputer = fit_fill(reference.gaps, rng)
     filled = impute(imputer, reference.gaps)
-    first_filled = _fill(imputer, first, protocol, rng)
+    first_filled = fill(first.gaps, imputer, protocol, rng)
     detectors = None
     if OURS in names:
         seed = int(rng.integers(2**31))
@@ -101,7 +101,3 @@ def fit_competitors(
         imputer,
         protocol,
     )
-
-
-def _fill(imputer: FittedImputer, window: Sample, protocol: Protocol, rng: np.random.Generator) -> Matrix:
-    return impute(fit_fill(window.gaps, rng) if protocol.impute_apart else imputer, window.gaps)

@@ -17,7 +17,7 @@ from gapdrift.imputation import IMPUTERS, FittedImputer, fit_imputers, impute
 from gapdrift.membership import fuzzy_weights
 from gapdrift.partition import Partition, fit_partition
 
-__all__ = ["CONFIGURATIONS", "Configurations", "fit_configurations", "unclipped_weights"]
+__all__ = ["CONFIGURATIONS", "Configurations", "count_nearest", "fit_configurations", "unclipped_weights"]
 
 Matrix = NDArray[np.float64]
 Weights = Callable[[Matrix, float], Matrix]
@@ -130,9 +130,9 @@ def _count(fitted: Configurations, sample: Sample, rng: np.random.Generator) -> 
     filled = _fill(fresh if protocol.impute_apart else imputers, sample.gaps)
     if protocol.refit_imputers:
         model = replace(model, imputers=fresh)
-    counts = {"1": _nearest(fitted.complete, sample.complete), "2": _nearest(fitted.filled, filled)}
+    counts = {"1": count_nearest(fitted.complete, sample.complete), "2": count_nearest(fitted.filled, filled)}
     incomplete = np.isnan(sample.gaps).any(axis=1)
-    solid = _nearest(fitted.gappy, sample.gaps[~incomplete])
+    solid = count_nearest(fitted.gappy, sample.gaps[~incomplete])
     gaps = sample.gaps[incomplete]
     distances = model.to_centres(gaps, np.isnan(gaps), fitted.gappy.centres)
     for name, weigh in fitted.weights.items():
@@ -145,6 +145,7 @@ def _fill(imputers: tuple[FittedImputer, ...], gaps: Matrix) -> Matrix:
     return impute(imputers[list(IMPUTERS).index("iterative")], gaps)
 
 
-def _nearest(partition: Partition, rows: Matrix) -> NDArray[np.float64]:
+def count_nearest(partition: Partition, rows: Matrix) -> NDArray[np.float64]:
+    """Rows whose nearest centre is that of each bin."""
     weights = fuzzy_weights(partition.distances(rows), 0.0, membership="crisp")
     return np.asarray(weights.sum(axis=0))

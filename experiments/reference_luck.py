@@ -5,46 +5,42 @@ Run `python -m experiments.reference_luck`: least, median and largest ratio of a
 
 import numpy as np
 
+from experiments.configurations import count_nearest
 from experiments.detection import ALPHA, KINDS, N_ROWS
 from experiments.experiment2 import N_BINS
 from experiments.protocols import protocol_of
 from experiments.samples import draw_drift
 from gapdrift.hypothesis import pearson
-from gapdrift.membership import fuzzy_weights
-from gapdrift.partition import Partition, fit_partition
+from gapdrift.partition import fit_partition
 
-__all__ = ["ratios"]
+__all__ = ["ratio"]
 
 N_REFERENCES = 15
 N_WINDOWS = 25
 
 
-def ratios(kind: str, severity: float, reference: int, n_windows: int = N_WINDOWS) -> float:
+def ratio(kind: str, severity: float, reference: int, n_windows: int = N_WINDOWS) -> float:
     """Ratio of windows of one severity that configuration 1 calls drift, by one reference.
 
     Examples
     --------
-    >>> 0.0 <= ratios("uniform-mean", 5, 0, n_windows=2) <= 1.0
+    >>> 0.0 <= ratio("uniform-mean", 5, 0, n_windows=2) <= 1.0
     True
     """
     protocol = protocol_of("published")
     rng = np.random.default_rng([reference, KINDS.index(kind)])
     rows = draw_drift(kind, 0, N_ROWS, protocol, rng).complete
     partition = fit_partition(rows, N_BINS, rng)
-    before = _count(partition, rows)
+    before = count_nearest(partition, rows)
     windows = (draw_drift(kind, severity, N_ROWS, protocol, rng).complete for _ in range(n_windows))
-    return float(np.mean([pearson(before, _count(partition, window)).p_value < ALPHA for window in windows]))
-
-
-def _count(partition: Partition, rows: np.ndarray) -> np.ndarray:
-    return np.asarray(fuzzy_weights(partition.distances(rows), 0.0, membership="crisp").sum(axis=0))
+    return float(np.mean([pearson(before, count_nearest(partition, window)).p_value < ALPHA for window in windows]))
 
 
 def main() -> None:
     """Print the table."""
     for kind in KINDS:
         for severity in (5, 8):
-            found = np.sort([ratios(kind, severity, reference) for reference in range(N_REFERENCES)])
+            found = np.sort([ratio(kind, severity, reference) for reference in range(N_REFERENCES)])
             print(f"{kind:20} severity {severity}: {found[0]:.2f} {np.median(found):.2f} {found[-1]:.2f}")  # noqa: T201
 
 

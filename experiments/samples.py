@@ -9,7 +9,7 @@ import gapdrift as gd
 from experiments.protocols import Protocol
 from gapdrift.imputation import FittedImputer, fit_imputers, impute
 
-__all__ = ["RATE", "Sample", "draw_drift", "fill_both", "fit_fill", "hide"]
+__all__ = ["RATE", "Sample", "draw_drift", "fill", "fit_fill", "hide"]
 
 Matrix = NDArray[np.float64]
 
@@ -72,8 +72,6 @@ def fit_fill(rows: Matrix, rng: np.random.Generator) -> FittedImputer:
     return imputer
 
 
-def fill_both(reference: Matrix, window: Matrix, protocol: Protocol, rng: np.random.Generator) -> tuple[Matrix, Matrix]:
-    """Reference and window filled, each by itself or both by what was learned on the reference."""
-    first = fit_fill(reference, rng)
-    second = fit_fill(window, rng) if protocol.impute_apart else first
-    return impute(first, reference), impute(second, window)
+def fill(window: Matrix, imputer: FittedImputer, protocol: Protocol, rng: np.random.Generator) -> Matrix:
+    """Window filled by what was learned on the reference, or by itself."""
+    return impute(fit_fill(window, rng) if protocol.impute_apart else imputer, window)

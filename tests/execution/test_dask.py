@@ -5,7 +5,6 @@ import signal
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import gapdrift as gd
@@ -20,16 +19,6 @@ def client():
     cluster = distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None)
     with cluster, distributed.Client(cluster) as client:
         yield client
-
-
-@pytest.fixture(scope="module")
-def window():
-    return pd.DataFrame(gd.datasets.stations(5_000, rng=2))
-
-
-@pytest.fixture(scope="module")
-def detector():
-    return gd.DriftDetector(random_state=0).fit(gd.datasets.stations(1_000, rng=0))
 
 
 def die_once(part, marker):

@@ -14,16 +14,6 @@ from gapdrift import execution
 from gapdrift.errors import InputError, SchemaError
 
 
-@pytest.fixture(scope="module")
-def window():
-    return pd.DataFrame(gd.datasets.stations(2_000, rng=2))
-
-
-@pytest.fixture(scope="module")
-def detector():
-    return gd.DriftDetector(random_state=0).fit(gd.datasets.stations(1_000, rng=0))
-
-
 def sources(table, folder):
     arrow = pa.Table.from_pandas(table, preserve_index=False)
     pq.write_table(arrow, folder / "rows.parquet", row_group_size=300)
@@ -71,7 +61,7 @@ def test_of_a_large_reference_a_sample_is_taken(window, monkeypatch, tmp_path):
     path = sources(window, tmp_path)["folder"]
     fitted = gd.DriftDetector(random_state=0).fit(path)
     assert fitted.evidence_.n_rows == 500
-    assert "The reference has 2,000 rows: 500 of them, drawn at random, stand for all." in fitted.warnings_
+    assert "The reference has 5,000 rows: 500 of them, drawn at random, stand for all." in fitted.warnings_
     again = gd.DriftDetector(random_state=0).fit(path)
     assert again.evidence_.origin == fitted.evidence_.origin
     assert gd.DriftDetector(random_state=1).fit(path).evidence_.origin != fitted.evidence_.origin

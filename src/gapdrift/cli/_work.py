@@ -10,6 +10,7 @@ import gapdrift as gd
 from gapdrift._shell import Detector
 from gapdrift.cli._progress import progress
 from gapdrift.errors import InputError
+from gapdrift.execution import sample_notes
 from gapdrift.files import Cleaner, CsvFormat, Source, as_in_reference, infer_kinds, open_source, sample_rows
 
 __all__ = ["Reading", "compare", "count", "fit_reference", "load_detector", "test_window"]
@@ -52,10 +53,7 @@ def fit_reference(place: str, reading: Reading, settings: dict[str, Any]) -> tup
     sample = cleaner(sample)
     with progress("Learning the reference", None):
         detector = _make(method, settings).fit(sample)
-    notes = [*sorted(source.notes), *cleaner.notes()]
-    if n_rows > len(sample):
-        notes.append(f"The reference has {n_rows:,} rows: {len(sample):,} of them, drawn at random, stand for all.")
-    return detector, tuple(notes)
+    return detector, (*sorted(source.notes), *cleaner.notes(), *sample_notes(n_rows, len(sample)))
 
 
 def count(detector: Detector, place: str, reading: Reading) -> tuple[gd.Evidence, tuple[str, ...]]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from gapdrift.evidence import Evidence
 
-__all__ = ["MAX_REFERENCE", "Count", "Engine", "engine_of", "gather"]
+__all__ = ["MAX_REFERENCE", "Count", "Engine", "engine_of", "gather", "sample_notes"]
 
 MAX_REFERENCE = 100_000
 """Rows of a reference that are brought into memory, at most."""
@@ -86,6 +86,19 @@ def gather(rows: Any, rng: np.random.Generator) -> tuple[Any, tuple[str, ...]]:
     if engine is None:
         return rows, ()
     table, n_rows = engine.sample(rows, MAX_REFERENCE, rng)
-    if n_rows <= MAX_REFERENCE:
-        return table, ()
-    return table, (f"The reference has {n_rows:,} rows: {MAX_REFERENCE:,} of them, drawn at random, stand for all.",)
+    return table, sample_notes(n_rows, len(table))
+
+
+def sample_notes(n_rows: int, n_kept: int) -> tuple[str, ...]:
+    """What the user is told of a reference of so many rows of which some stand for all.
+
+    Examples
+    --------
+    >>> sample_notes(2_000, 500)
+    ('The reference has 2,000 rows: 500 of them, drawn at random, stand for all.',)
+    >>> sample_notes(500, 500)
+    ()
+    """
+    if n_kept == n_rows:
+        return ()
+    return (f"The reference has {n_rows:,} rows: {n_kept:,} of them, drawn at random, stand for all.",)

@@ -10,12 +10,9 @@ import numpy as np
 from gapdrift.errors import InputError
 from gapdrift.evidence import Evidence
 from gapdrift.execution import Count
-from gapdrift.files import open_source, sample_rows
+from gapdrift.files import CHUNK_ROWS, open_source, sample_rows
 
-__all__ = ["CHUNK_ROWS", "LocalEngine"]
-
-CHUNK_ROWS = 65_536
-"""Rows of a chunk of an Arrow dataset, at most."""
+__all__ = ["LocalEngine"]
 
 
 class LocalEngine:

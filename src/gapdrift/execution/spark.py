@@ -11,11 +11,9 @@ from gapdrift._threads import limit_threads
 from gapdrift.errors import InputError
 from gapdrift.evidence import Evidence
 from gapdrift.execution import Count
+from gapdrift.files import CHUNK_ROWS
 
 __all__ = ["SparkEngine"]
-
-CHUNK_ROWS = 65_536
-"""Rows counted at once: Spark's own batches are smaller."""
 
 
 class SparkEngine:
@@ -73,7 +71,7 @@ class _Worker:
 
 
 def _joined(batches: Iterator[Any]) -> Iterator[Any]:
-    """Tables of several batches, so large that counting them pays."""
+    """Tables of several of Spark's small batches, so large that counting them pays."""
     import pyarrow as pa  # noqa: PLC0415
 
     held, n_rows = [], 0

@@ -5,6 +5,15 @@ Needs the extra ``cli`` (pyarrow). A file is never in memory as a whole.
 
 from gapdrift.files._clean import Cleaner, as_in_reference, infer_kinds
 from gapdrift.files._sample import sample_rows
-from gapdrift.files._source import CsvFormat, Source, open_source
+from gapdrift.files._source import CHUNK_ROWS, CsvFormat, Source, open_source
 
-__all__ = ["Cleaner", "CsvFormat", "Source", "as_in_reference", "infer_kinds", "open_source", "sample_rows"]
+__all__ = [
+    "CHUNK_ROWS",
+    "Cleaner",
+    "CsvFormat",
+    "Source",
+    "as_in_reference",
+    "infer_kinds",
+    "open_source",
+    "sample_rows",
+]

@@ -11,7 +11,7 @@ from typing import Any
 from gapdrift.errors import InputError
 from gapdrift.files._csv import CODECS, CsvFormat, read_csv
 
-__all__ = ["CsvFormat", "Source", "open_source"]
+__all__ = ["CHUNK_ROWS", "CsvFormat", "Source", "open_source"]
 
 CHUNK_ROWS = 65_536
 """Rows of a chunk, at most."""
