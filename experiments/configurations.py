@@ -9,15 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 import gapdrift as gd
+from experiments.learning import learn_scripted
 from experiments.protocols import Protocol
-from experiments.samples import Sample
+from experiments.samples import Sample, fill
 from gapdrift.distance import LearnedDistance
 from gapdrift.hypothesis import pearson
 from gapdrift.imputation import IMPUTERS, FittedImputer, fit_imputers, impute
 from gapdrift.membership import fuzzy_weights
 from gapdrift.partition import Partition, fit_partition
 
-__all__ = ["CONFIGURATIONS", "Configurations", "count_nearest", "fit_configurations", "unclipped_weights"]
+__all__ = ["CONFIGURATIONS", "LIBRARY", "Configurations", "count_nearest", "fit_configurations", "unclipped_weights"]
 
 Matrix = NDArray[np.float64]
 Weights = Callable[[Matrix, float], Matrix]
@@ -32,6 +33,9 @@ CONFIGURATIONS = {
     "5.2": "MDL-FWF-Tri-TopQ",
 }
 """Rows of the paper's Table 3."""
+
+LIBRARY = "MDLFWF"
+"""The library's own MDL-FWF with the settings of configuration 5.2, its triangles clipped."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,8 @@ class Configurations:
     imputers : tuple of FittedImputer
         The paper's pool, fitted on the reference.
     protocol : Protocol
+    detector : MDLFWF or None
+        The library's own, where configuration 5.2 is not the same.
     """
 
     complete: Partition
@@ -60,11 +66,15 @@ class Configurations:
     counts: Mapping[str, NDArray[np.float64]]
     imputers: tuple[FittedImputer, ...]
     protocol: Protocol
+    detector: gd.MDLFWF | None
 
     def alarms(self, window: Sample, rng: np.random.Generator, alpha: float) -> dict[str, bool]:
         """Whether a window is drift, by each configuration."""
         counts = _count(self, window, rng)
-        return {name: pearson(self.counts[name], counts[name]).p_value < alpha for name in CONFIGURATIONS}
+        found = {name: pearson(self.counts[name], counts[name]).p_value < alpha for name in CONFIGURATIONS}
+        if self.detector is not None:
+            found[LIBRARY] = bool(self.detector.test(window.gaps, alpha=alpha).drift)
+        return found
 
 
 def fit_configurations(
@@ -82,9 +92,7 @@ def fit_configurations(
     **settings
         Of `gapdrift.MDLFWF` (regressor, folds, pairs); nothing is the library's own.
     """
-    learned = gd.MDLFWF(n_bins=n_bins, random_state=rng, **settings).fit(reference.gaps).reference_
-    distance = learned.distance
-    assert isinstance(distance, LearnedDistance)
+    gappy, distance, detector = _learn(reference.gaps, protocol, rng, n_bins, top_q, settings)
     triangular = unclipped_weights if protocol.unclipped else partial(fuzzy_weights, membership="triangular")
     gaussian = partial(fuzzy_weights, membership="gaussian")
     weights: dict[str, Weights] = {
@@ -97,52 +105,67 @@ def fit_configurations(
     imputers = fit_imputers(None, reference.gaps, rng)
     blank = Configurations(
         fit_partition(reference.complete, n_bins, rng),
-        fit_partition(_fill(imputers, reference.gaps), n_bins, rng),
-        learned.partition,
+        fit_partition(impute(_iterative(imputers), reference.gaps), n_bins, rng),
+        gappy,
         distance,
         weights,
         {},
         imputers,
         protocol,
+        detector,
     )
     return replace(blank, counts=_count(blank, reference, rng))
 
 
+def _learn(
+    gaps: Matrix, protocol: Protocol, rng: np.random.Generator, n_bins: int, top_q: int, settings: Mapping[str, Any]
+) -> tuple[Partition, LearnedDistance, gd.MDLFWF | None]:
+    """Bins and distances of a reference with gaps, and the library's own detector where it has others."""
+    detector = gd.MDLFWF(n_bins=n_bins, top_q=top_q, random_state=rng, **settings).fit(gaps)
+    learned = detector.reference_
+    distance = learned.distance
+    assert isinstance(distance, LearnedDistance)
+    if not protocol.ordered_pairs:
+        return learned.partition, distance, None
+    return learned.partition, learn_scripted(gaps, max_pairs=settings.get("max_pairs"), rng=rng), detector
+
+
 def unclipped_weights(distances: Matrix, error: float, top_q: int | None = None) -> Matrix:
-    """Weights by the paper's Eq. (4) as printed, ranked after the square.
+    """Weights by the paper's Eq. (4) as printed: what is farther than twice the error gains weight again.
 
     Examples
     --------
     >>> unclipped_weights(np.array([[1.0, 1.2, 4.0, 9.0]]), 0.5).round(2)
     array([[0.02, 0.01, 0.07, 0.9 ]])
+    >>> unclipped_weights(np.array([[1.0, 1.2, 4.0, 9.0]]), 0.5, top_q=3).round(2)  # of the nearest three
+    array([[0.18, 0.11, 0.71, 0.  ]])
     """
     degrees = (1.0 + (distances.min(axis=1, keepdims=True) - distances) / (2.0 * error)) ** 2
     if top_q is not None and top_q < distances.shape[1]:
-        low = np.argsort(-degrees, axis=1, kind="stable")[:, top_q:]
-        np.put_along_axis(degrees, low, 0.0, axis=1)
+        far = np.argsort(distances, axis=1, kind="stable")[:, top_q:]
+        np.put_along_axis(degrees, far, 0.0, axis=1)
     return np.asarray(degrees / degrees.sum(axis=1, keepdims=True))
 
 
 def _count(fitted: Configurations, sample: Sample, rng: np.random.Generator) -> dict[str, NDArray[np.float64]]:
     """Counts of a sample's rows in the bins of each configuration."""
     protocol, model, imputers = fitted.protocol, fitted.distance, fitted.imputers
-    fresh = fit_imputers(None, sample.gaps, rng) if protocol.impute_apart or protocol.refit_imputers else imputers
-    filled = _fill(fresh if protocol.impute_apart else imputers, sample.gaps)
-    if protocol.refit_imputers:
-        model = replace(model, imputers=fresh)
+    filled = fill(sample.gaps, _iterative(imputers), protocol, rng)
     counts = {"1": count_nearest(fitted.complete, sample.complete), "2": count_nearest(fitted.filled, filled)}
     incomplete = np.isnan(sample.gaps).any(axis=1)
     solid = count_nearest(fitted.gappy, sample.gaps[~incomplete])
     gaps = sample.gaps[incomplete]
+    if protocol.refit_imputers:
+        model = replace(model, imputers=fit_imputers(None, gaps, rng))
     distances = model.to_centres(gaps, np.isnan(gaps), fitted.gappy.centres)
     for name, weigh in fitted.weights.items():
         counts[name] = solid + weigh(distances, fitted.distance.error).sum(axis=0)
     return counts
 
 
-def _fill(imputers: tuple[FittedImputer, ...], gaps: Matrix) -> Matrix:
-    """Rows filled by the iterative one of the pool."""
-    return impute(imputers[list(IMPUTERS).index("iterative")], gaps)
+def _iterative(imputers: tuple[FittedImputer, ...]) -> FittedImputer:
+    """The iterative one of the pool, which configuration 2 fills by."""
+    return imputers[list(IMPUTERS).index("iterative")]
 
 
 def count_nearest(partition: Partition, rows: Matrix) -> NDArray[np.float64]:

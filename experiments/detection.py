@@ -10,8 +10,9 @@ import gapdrift as gd
 from experiments.protocols import Protocol, protocol_of
 from experiments.running import Rows
 from experiments.samples import Sample, draw_drift
+from experiments.scripted import draw_scripted
 
-__all__ = ["ALPHA", "KINDS", "N_ROWS", "SEVERITIES", "Judge", "collect", "plan", "rng_of", "watch"]
+__all__ = ["ALPHA", "KINDS", "N_ROWS", "SEVERITIES", "Judge", "collect", "draw_sample", "plan", "rng_of", "watch"]
 
 ALPHA = 0.05
 KINDS = tuple(gd.datasets.DRIFTS)
@@ -55,6 +56,15 @@ def rng_of(*numbers: int | str) -> np.random.Generator:
     return np.random.default_rng([KINDS.index(n) if isinstance(n, str) else n for n in numbers])
 
 
+def draw_sample(
+    kind: str, severity: int, number: int, protocol: Protocol, rng: np.random.Generator, seed: int
+) -> Sample:
+    """Window of an experiment by its number, or its reference."""
+    if protocol.seeded_draws:
+        return draw_scripted(kind, severity, number, N_ROWS, protocol, seed)
+    return draw_drift(kind, severity, N_ROWS, protocol, rng)
+
+
 def watch(task: Task, fit: Callable[[str, int, int], Judge]) -> dict[str, list[list[int]]]:
     """Severity, windows and alarms of each method.
 
@@ -77,7 +87,7 @@ def watch(task: Task, fit: Callable[[str, int, int], Judge]) -> dict[str, list[l
         alarms: dict[str, int] = {}
         for trial in trials:
             rng = rng_of(seed, kind, severity + 1, trial)
-            window = draw_drift(kind, severity, N_ROWS, protocol, rng)
+            window = draw_sample(kind, severity, trial, protocol, rng, seed)
             for method, alarm in judge.alarms(window, rng, ALPHA).items():
                 alarms[method] = alarms.get(method, 0) + int(alarm)
         for method, count in alarms.items():

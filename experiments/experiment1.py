@@ -1,6 +1,7 @@
 """Experiment 1, distances: errors of values and of distances of nine methods (Table 2, the table of values, Fig. 7)."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,9 +9,11 @@ from numpy.typing import NDArray
 
 from experiments.detection import Task
 from experiments.experiment2 import settings_of
+from experiments.learning import learn_scripted
 from experiments.protocols import Protocol, protocol_of
 from experiments.running import Rows
-from experiments.samples import hide
+from experiments.samples import Sample, hide
+from experiments.scripted import draw_distribution
 from gapdrift.closed_form import fit_closed_form
 from gapdrift.datasets import DISTRIBUTIONS
 from gapdrift.distance import LearnedDistance, learn_distance
@@ -39,9 +42,8 @@ def work(task: Task) -> dict[str, Any]:
     _, protocol_name, seed, kind, trial = task
     protocol = protocol_of(protocol_name)
     rng = np.random.default_rng([seed, list(DISTRIBUTIONS).index(kind), trial])
-    distribution = DISTRIBUTIONS[kind]
-    truth = distribution.draw(N_ROWS, rng)
-    gaps = hide(truth, distribution.gap_columns, protocol, rng)
+    sample = _draw(kind, trial, protocol, rng, seed)
+    truth, gaps = sample.complete, sample.gaps
     filled = {name: impute(imputer, gaps) for name, imputer in _imputers(gaps, rng).items()}
     values = {name: _value_errors(table, truth, gaps) for name, table in filled.items()}
     first, second = np.triu_indices(N_ROWS, k=1)
@@ -54,6 +56,14 @@ def work(task: Task) -> dict[str, Any]:
     return {"values": values, "distances": distances, "importances": learned.importances.tolist()}
 
 
+def _draw(kind: str, trial: int, protocol: Protocol, rng: np.random.Generator, seed: int) -> Sample:
+    if protocol.seeded_draws:
+        return draw_distribution(kind, trial, N_ROWS, seed)
+    distribution = DISTRIBUTIONS[kind]
+    truth = distribution.draw(N_ROWS, rng)
+    return Sample(truth, hide(truth, distribution.gap_columns, protocol, rng))
+
+
 def _imputers(gaps: Matrix, rng: np.random.Generator) -> dict[str, FittedImputer]:
     from experiments.networks import GAIN, MIDAS  # noqa: PLC0415
 
@@ -63,6 +73,10 @@ def _imputers(gaps: Matrix, rng: np.random.Generator) -> dict[str, FittedImputer
 
 
 def _learn(gaps: Matrix, protocol: Protocol, rng: np.random.Generator) -> LearnedDistance:
+    if protocol.ordered_pairs:
+        max_pairs = settings_of(protocol)["max_pairs"]
+        learned = learn_scripted(gaps, with_error=False, max_pairs=max_pairs, rng=rng)
+        return replace(learned, imputers=fit_imputers(None, gaps, rng))
     missing = np.isnan(gaps)
     settings = {"regressor": None, "n_splits": 5, "max_pairs": 10_000, **settings_of(protocol)}
     return learn_distance(

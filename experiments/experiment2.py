@@ -4,10 +4,10 @@ from functools import lru_cache
 from typing import Any
 
 from experiments.configurations import Configurations, fit_configurations
-from experiments.detection import N_ROWS, Task, collect, plan, rng_of, watch
+from experiments.detection import Task, collect, draw_sample, plan, rng_of, watch
 from experiments.protocols import Protocol, protocol_of
 from experiments.running import Rows
-from experiments.samples import draw_drift
+from experiments.scripted import REFERENCE
 from gapdrift.distance import published_regressor
 
 __all__ = ["NAME", "settings_of", "table_rows", "tasks", "work"]
@@ -45,7 +45,7 @@ def work(task: Task) -> dict[str, list[list[int]]]:
 def _fit(protocol_name: str, kind: str, seed: int, trial: int) -> Configurations:
     protocol = protocol_of(protocol_name)
     rng = rng_of(seed, kind, 0, trial + 1)
-    reference = draw_drift(kind, 0, N_ROWS, protocol, rng)
+    reference = draw_sample(kind, 0, REFERENCE, protocol, rng, seed)
     return fit_configurations(reference, protocol, rng, n_bins=N_BINS, top_q=TOP_Q, **settings_of(protocol))
 
 

@@ -4,10 +4,10 @@ from functools import lru_cache
 from typing import Any
 
 from experiments.competitors import COMPETITORS, OURS, Competitors, fit_competitors
-from experiments.detection import N_ROWS, Task, collect, plan, rng_of, watch
+from experiments.detection import Task, collect, draw_sample, plan, rng_of, watch
 from experiments.protocols import Protocol, protocol_of
 from experiments.running import Rows
-from experiments.samples import draw_drift
+from experiments.scripted import REFERENCE
 
 __all__ = ["NAME", "table_rows", "tasks", "work"]
 
@@ -28,8 +28,8 @@ def work(task: Task) -> dict[str, list[list[int]]]:
 def _fit(protocol_name: str, kind: str, seed: int, trial: int) -> Competitors:
     protocol = protocol_of(protocol_name)
     rng = rng_of(seed, kind, 0, trial + 1)
-    reference = draw_drift(kind, 0, N_ROWS, protocol, rng)
-    first = draw_drift(kind, 0, N_ROWS, protocol, rng)
+    reference = draw_sample(kind, 0, REFERENCE, protocol, rng, seed)
+    first = draw_sample(kind, 0, 0, protocol, rng, seed)
     return fit_competitors(reference, protocol, rng, (*COMPETITORS, OURS), first)
 
 

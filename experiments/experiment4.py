@@ -34,7 +34,8 @@ class _Judge:
 
     def alarms(self, window: Sample, rng: np.random.Generator) -> dict[str, bool]:
         found = self.competitors.alarms(window, rng, ALPHA)
-        found |= {CONFIGURATIONS[name]: alarm for name, alarm in self.configurations.alarms(window, rng, ALPHA).items()}
+        for name, alarm in self.configurations.alarms(window, rng, ALPHA).items():
+            found[CONFIGURATIONS.get(name, name)] = alarm
         return found
 
 

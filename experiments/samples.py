@@ -9,7 +9,7 @@ import gapdrift as gd
 from experiments.protocols import Protocol
 from gapdrift.imputation import FittedImputer, fit_imputers, impute
 
-__all__ = ["RATE", "Sample", "draw_drift", "fill", "fit_fill", "hide"]
+__all__ = ["RATE", "Sample", "amount_of", "draw_drift", "fill", "fit_fill", "hide"]
 
 Matrix = NDArray[np.float64]
 
@@ -53,11 +53,14 @@ def draw_drift(kind: str, severity: float, n_rows: int, protocol: Protocol, rng:
     np.True_
     """
     drift = gd.datasets.DRIFTS[kind]
-    amount = severity / 10.0 * drift.largest
-    if protocol.truncated_poisson and kind == "poisson-mean":
-        amount = float(int(amount))
-    rows = drift.draw(n_rows, amount, rng)
+    rows = drift.draw(n_rows, amount_of(kind, severity, protocol), rng)
     return Sample(rows, hide(rows, drift.gap_columns, protocol, rng))
+
+
+def amount_of(kind: str, severity: float, protocol: Protocol) -> float:
+    """Amount of a drift at a severity from 0 to 10."""
+    amount = severity / 10.0 * gd.datasets.DRIFTS[kind].largest
+    return float(int(amount)) if protocol.truncated_poisson and kind == "poisson-mean" else amount
 
 
 def hide(rows: Matrix, columns: tuple[int, ...], protocol: Protocol, rng: np.random.Generator) -> Matrix:

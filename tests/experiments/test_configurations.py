@@ -6,6 +6,7 @@ from experiments.configurations import CONFIGURATIONS, fit_configurations, uncli
 from experiments.protocols import PROTOCOLS
 from experiments.samples import draw_drift
 from gapdrift.hypothesis import pearson
+from gapdrift.membership import fuzzy_weights
 
 SOUND = PROTOCOLS["sound"]
 
@@ -52,8 +53,13 @@ def test_all_configurations_count_all_rows(fitted):
     assert all(counts.sum() == pytest.approx(500) for counts in fitted[1].counts.values())
 
 
-def test_unclipped_triangles_prefer_the_far_bins():
+def test_unclipped_triangles_prefer_the_far_bins_of_the_nearest():
     weights = unclipped_weights(np.array([[1.0, 1.2, 4.0, 9.0]]), 0.5, top_q=3)
-    assert weights.argmax() == 3
-    assert weights[0, 1] == 0.0
+    assert weights.argmax() == 2
+    assert weights[0, 3] == 0.0
     assert weights.sum() == pytest.approx(1.0)
+
+
+def test_unclipped_triangles_that_overlap_are_those_of_the_library():
+    distances = np.array([[1.0, 1.2, 1.7], [3.0, 2.5, 2.9]])
+    np.testing.assert_allclose(unclipped_weights(distances, 0.5, top_q=2), fuzzy_weights(distances, 0.5, top_q=2))

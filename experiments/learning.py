@@ -1,0 +1,76 @@
+"""Distances learned as the authors' scripts learn them, where they differ from Algorithm 1 as `gapdrift` reads it."""
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import KFold
+
+from gapdrift.distance import LearnedDistance, pair_features, published_regressor
+from gapdrift.imputation import fit_imputers, impute
+
+__all__ = ["learn_scripted"]
+
+Matrix = NDArray[np.float64]
+
+FOLDS = 2
+
+
+def learn_scripted(
+    gaps: Matrix, *, with_error: bool = True, max_pairs: int | None = None, rng: np.random.Generator
+) -> LearnedDistance:
+    """Distance model of a reference.
+
+    Parameters
+    ----------
+    gaps : (rows, columns) array, NaN where missing
+    with_error : bool, default True
+        Whether the error is validated; Experiment 1 does not need it.
+    max_pairs : int or None
+        Above this number pairs are sampled; None takes all, as the scripts do.
+    rng : numpy.random.Generator
+        Of the imputers and of sampled pairs; what the scripts draw is drawn from their seed.
+
+    Notes
+    -----
+    Different from `gapdrift.distance.learn_distance`: imputers are fitted on the rows that cells were hidden of;
+    pairs are ordered, and a row is also paired with itself; the two folds are the first and the second half of the
+    pairs in order, so that one order of a pair is validated by a model that learned the other. The error is
+    therefore smaller.
+    """
+    missing = np.isnan(gaps)
+    complete = gaps[~missing.any(axis=1)]
+    masked = _hide(complete, missing.mean(axis=0), len(gaps))
+    hidden = np.isnan(masked)
+    chosen = hidden.any(axis=1)
+    rows, masked, hidden = complete[chosen], masked[chosen], hidden[chosen]
+    imputers = fit_imputers(None, masked, rng)
+    filled = [impute(imputer, masked) for imputer in imputers]
+    pairs = np.arange(len(rows) ** 2)
+    if max_pairs is not None and len(pairs) > max_pairs:
+        pairs = np.sort(rng.choice(pairs, max_pairs, replace=False))
+    first, second = np.divmod(pairs, len(rows))
+    features = pair_features(
+        hidden[first], hidden[second], [table[first] for table in filled], [table[second] for table in filled]
+    )
+    distances = np.linalg.norm(rows[first] - rows[second], axis=1)
+    error = _validate(features, distances) if with_error else np.nan
+    model = published_regressor().fit(features, distances)
+    return LearnedDistance(model, imputers, error, model.feature_importances_)
+
+
+def _hide(rows: Matrix, rates: NDArray[np.float64], n_reference: int) -> Matrix:
+    """Rows with cells hidden at the rates of the reference."""
+    state = np.random.RandomState(0)
+    state.permutation(n_reference)  # the scripts shuffle a copy of the reference, which they then do not use
+    masked = rows.copy()
+    for column, rate in enumerate(rates):
+        masked[state.permutation(len(rows))[: int(rate * len(rows))], column] = np.nan
+    return masked
+
+
+def _validate(features: Matrix, distances: NDArray[np.float64]) -> float:
+    """Standard deviation of the residuals of both folds."""
+    residuals = np.empty(len(features))
+    for learned, judged in KFold(FOLDS).split(features):
+        model = published_regressor().fit(features[learned], distances[learned])
+        residuals[judged] = distances[judged] - model.predict(features[judged])
+    return float(residuals.std())

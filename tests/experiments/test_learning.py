@@ -1,0 +1,54 @@
+import numpy as np
+import pytest
+from sklearn.ensemble import GradientBoostingRegressor
+
+from experiments import learning
+from experiments.learning import learn_scripted
+
+
+@pytest.fixture(autouse=True)
+def few_trees(monkeypatch):
+    monkeypatch.setattr(learning, "published_regressor", lambda: GradientBoostingRegressor(n_estimators=30))
+
+
+def sample(n_rows=120):
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(n_rows, 3))
+    rows[rng.permutation(n_rows)[: n_rows // 5], 0] = np.nan
+    return rows
+
+
+def test_pairs_are_ordered_and_folds_are_halves(monkeypatch):
+    # Of 96 complete rows 19 lose a cell: 361 pairs, each row with itself among them.
+    seen = []
+
+    class Spy(GradientBoostingRegressor):
+        def fit(self, features, distances):
+            seen.append((features, distances))
+            return super().fit(features, distances)
+
+    monkeypatch.setattr(learning, "published_regressor", lambda: Spy(n_estimators=5))
+    learn_scripted(sample(), rng=np.random.default_rng(0))
+    whole, distances = seen[-1]
+    assert [len(features) for features, _ in seen] == [180, 181, 361]
+    assert (distances == 0.0).sum() == 19
+    square = distances.reshape(19, 19)
+    np.testing.assert_allclose(square, square.T)
+    np.testing.assert_array_equal(whole[:, 0], 1.0)  # the only column with gaps, of both rows
+    np.testing.assert_array_equal(whole[:, 3], 1.0)
+
+
+def test_distances_are_learned():
+    rows = sample(400)
+    model = learn_scripted(rows, rng=np.random.default_rng(0))
+    assert 0.0 < model.error < np.nanstd(rows) * np.sqrt(6)
+    incomplete = np.isnan(rows).any(axis=1)
+    distances = model.to_centres(rows[incomplete], np.isnan(rows[incomplete]), np.zeros((1, 3)))
+    known = np.linalg.norm(rows[incomplete][:, 1:], axis=1)
+    assert np.corrcoef(distances.ravel(), known)[0, 1] > 0.8
+
+
+def test_pairs_can_be_sampled_and_the_error_left_out():
+    model = learn_scripted(sample(), with_error=False, max_pairs=50, rng=np.random.default_rng(0))
+    assert np.isnan(model.error)
+    assert model.importances.sum() == pytest.approx(1.0)
