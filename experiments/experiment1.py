@@ -25,7 +25,7 @@ __all__ = ["DISTANCES", "NAME", "VALUES", "table_rows", "tasks", "work"]
 NAME = "experiment1"
 N_ROWS = 500
 NETWORK_SETS = 10
-"""Data sets of each distribution that MIDAS and GAIN are trained on: they take ten seconds each, longer than all else."""
+"""Data sets of each distribution that MIDAS and GAIN are trained on: they take longer than everything else."""
 VALUES = (*IMPUTERS, "MIDAS", "GAIN")
 """Methods that give values."""
 DISTANCES = (*VALUES, "MDL", "closed form")
