@@ -16,7 +16,7 @@ NAME = "experiment2"
 N_BINS = 10
 TOP_Q = 3
 
-QUICK_PAIRS = 10_000
+QUICK_PAIRS = 2_000
 """Pairs that distances are learned on where not all of them are."""
 
 
