@@ -52,7 +52,7 @@ class Competitors:
 
     def alarms(self, window: Sample, rng: np.random.Generator, alpha: float) -> dict[str, bool]:
         """Whether a window is drift, by each method on complete rows and with gaps."""
-        filled = fill(window.gaps, self.imputer, self.protocol, rng)
+        filled = fill(window.gaps, self.imputer, self.protocol)
         found = {}
         for name in self.complete:
             found[f"{name} complete"] = self.complete[name].test(window.complete, rng).rejects(alpha)
@@ -86,7 +86,7 @@ def fit_competitors(
     baselines = {name: made for name, made in make_baselines(protocol, len(reference.gaps)).items() if name in names}
     imputer = fit_fill(reference.gaps, rng)
     filled = impute(imputer, reference.gaps)
-    first_filled = fill(first.gaps, imputer, protocol, rng)
+    first_filled = fill(first.gaps, imputer, protocol)
     detectors = None
     if OURS in names:
         seed = int(rng.integers(2**31))

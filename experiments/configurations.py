@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import gapdrift as gd
+from experiments.chained import fit_chained
 from experiments.learning import learn_scripted
 from experiments.protocols import Protocol
 from experiments.samples import Sample, fill
@@ -150,13 +151,14 @@ def unclipped_weights(distances: Matrix, error: float, top_q: int | None = None)
 def _count(fitted: Configurations, sample: Sample, rng: np.random.Generator) -> dict[str, NDArray[np.float64]]:
     """Counts of a sample's rows in the bins of each configuration."""
     protocol, model, imputers = fitted.protocol, fitted.distance, fitted.imputers
-    filled = fill(sample.gaps, _iterative(imputers), protocol, rng)
+    filled = fill(sample.gaps, _iterative(imputers), protocol)
     counts = {"1": count_nearest(fitted.complete, sample.complete), "2": count_nearest(fitted.filled, filled)}
     incomplete = np.isnan(sample.gaps).any(axis=1)
     solid = count_nearest(fitted.gappy, sample.gaps[~incomplete])
     gaps = sample.gaps[incomplete]
     if protocol.refit_imputers:
-        model = replace(model, imputers=fit_imputers(None, gaps, rng))
+        *others, _ = IMPUTERS
+        model = replace(model, imputers=(*fit_imputers(others, gaps, rng), fit_chained(gaps)))
     distances = model.to_centres(gaps, np.isnan(gaps), fitted.gappy.centres)
     for name, weigh in fitted.weights.items():
         counts[name] = solid + weigh(distances, fitted.distance.error).sum(axis=0)

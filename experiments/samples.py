@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import gapdrift as gd
+from experiments.chained import fit_chained
 from experiments.protocols import Protocol
 from gapdrift.imputation import FittedImputer, fit_imputers, impute
 
@@ -75,6 +76,6 @@ def fit_fill(rows: Matrix, rng: np.random.Generator) -> FittedImputer:
     return imputer
 
 
-def fill(window: Matrix, imputer: FittedImputer, protocol: Protocol, rng: np.random.Generator) -> Matrix:
+def fill(window: Matrix, imputer: FittedImputer, protocol: Protocol) -> Matrix:
     """Window filled by what was learned on the reference, or by itself."""
-    return impute(fit_fill(window, rng) if protocol.impute_apart else imputer, window)
+    return impute(fit_chained(window) if protocol.impute_apart else imputer, window)

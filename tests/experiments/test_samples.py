@@ -44,7 +44,7 @@ def test_filling_apart_and_together(rng):
     rows = rng.normal(size=(300, 3)) @ np.array([[1, 0.9, 0], [0, 0.4, 0], [0, 0, 1]])
     reference, window = (hide(side, (0, 1, 2), SOUND, rng) for side in (rows, rows + 5.0))
     imputer = fit_fill(reference, rng)
-    together, apart = (fill(window, imputer, protocol, np.random.default_rng(0)) for protocol in (SOUND, PUBLISHED))
+    together, apart = (fill(window, imputer, protocol) for protocol in (SOUND, PUBLISHED))
     gone = np.isnan(window)
     np.testing.assert_array_equal(together[~gone], apart[~gone])
     # What was learned on the reference pulls the cells of a moved window towards the reference.
