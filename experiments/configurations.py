@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.cluster import KMeans
 
 import gapdrift as gd
 from experiments.chained import fit_chained
@@ -79,7 +80,14 @@ class Configurations:
 
 
 def fit_configurations(
-    reference: Sample, protocol: Protocol, rng: np.random.Generator, *, n_bins: int, top_q: int, **settings: Any
+    reference: Sample,
+    protocol: Protocol,
+    rng: np.random.Generator,
+    *,
+    n_bins: int,
+    top_q: int,
+    learn: Callable[..., LearnedDistance] = learn_scripted,
+    **settings: Any,
 ) -> Configurations:
     """All configurations on one reference.
 
@@ -90,10 +98,12 @@ def fit_configurations(
     rng : numpy.random.Generator
     n_bins, top_q : int
         K and Q of the paper.
+    learn : callable
+        By which distances are learned where pairs are ordered.
     **settings
         Of `gapdrift.MDLFWF` (regressor, folds, pairs); nothing is the library's own.
     """
-    gappy, distance, detector = _learn(reference.gaps, protocol, rng, n_bins, top_q, settings)
+    gappy, distance, detector = _learn(reference.gaps, protocol, rng, n_bins, top_q, learn, settings)
     triangular = unclipped_weights if protocol.unclipped else partial(fuzzy_weights, membership="triangular")
     gaussian = partial(fuzzy_weights, membership="gaussian")
     weights: dict[str, Weights] = {
@@ -105,8 +115,8 @@ def fit_configurations(
     }
     imputers = fit_imputers(None, reference.gaps, rng)
     blank = Configurations(
-        fit_partition(reference.complete, n_bins, rng),
-        fit_partition(impute(_iterative(imputers), reference.gaps), n_bins, rng),
+        _partition(reference.complete, n_bins, protocol, rng),
+        _partition(impute(_iterative(imputers), reference.gaps), n_bins, protocol, rng),
         gappy,
         distance,
         weights,
@@ -119,7 +129,13 @@ def fit_configurations(
 
 
 def _learn(
-    gaps: Matrix, protocol: Protocol, rng: np.random.Generator, n_bins: int, top_q: int, settings: Mapping[str, Any]
+    gaps: Matrix,
+    protocol: Protocol,
+    rng: np.random.Generator,
+    n_bins: int,
+    top_q: int,
+    learn: Callable[..., LearnedDistance],
+    settings: Mapping[str, Any],
 ) -> tuple[Partition, LearnedDistance, gd.MDLFWF | None]:
     """Bins and distances of a reference with gaps, and the library's own detector where it has others."""
     detector = gd.MDLFWF(n_bins=n_bins, top_q=top_q, random_state=rng, **settings).fit(gaps)
@@ -128,7 +144,15 @@ def _learn(
     assert isinstance(distance, LearnedDistance)
     if not protocol.ordered_pairs:
         return learned.partition, distance, None
-    return learned.partition, learn_scripted(gaps, max_pairs=settings.get("max_pairs"), rng=rng), detector
+    bins = _partition(gaps[~np.isnan(gaps).any(axis=1)], n_bins, protocol, rng)
+    return bins, learn(gaps, max_pairs=settings.get("max_pairs"), rng=rng), detector
+
+
+def _partition(rows: Matrix, n_bins: int, protocol: Protocol, rng: np.random.Generator) -> Partition:
+    """Bins by k-means; the scripts start it by seed 0, ten times, as scikit-learn did then."""
+    if not protocol.seeded_draws:
+        return fit_partition(rows, n_bins, rng)
+    return Partition(KMeans(n_bins, n_init=10, random_state=0).fit(rows).cluster_centers_)
 
 
 def unclipped_weights(distances: Matrix, error: float, top_q: int | None = None) -> Matrix:

@@ -15,7 +15,12 @@ FOLDS = 2
 
 
 def learn_scripted(
-    gaps: Matrix, *, with_error: bool = True, max_pairs: int | None = None, rng: np.random.Generator
+    gaps: Matrix,
+    *,
+    with_error: bool = True,
+    max_pairs: int | None = None,
+    mask_seed: int = 0,
+    rng: np.random.Generator,
 ) -> LearnedDistance:
     """Distance model of a reference.
 
@@ -26,6 +31,8 @@ def learn_scripted(
         Whether the error is validated; Experiment 1 does not need it.
     max_pairs : int or None
         Above this number pairs are sampled; None takes all, as the scripts do.
+    mask_seed : int, default 0
+        By which cells are hidden; 0 in the scripts.
     rng : numpy.random.Generator
         Of the imputers and of sampled pairs; what the scripts draw is drawn from their seed.
 
@@ -38,7 +45,7 @@ def learn_scripted(
     """
     missing = np.isnan(gaps)
     complete = gaps[~missing.any(axis=1)]
-    masked = _hide(complete, missing.mean(axis=0), len(gaps))
+    masked = _hide(complete, missing.mean(axis=0), len(gaps), mask_seed)
     hidden = np.isnan(masked)
     chosen = hidden.any(axis=1)
     rows, masked, hidden = complete[chosen], masked[chosen], hidden[chosen]
@@ -57,9 +64,9 @@ def learn_scripted(
     return LearnedDistance(model, imputers, error, model.feature_importances_)
 
 
-def _hide(rows: Matrix, rates: NDArray[np.float64], n_reference: int) -> Matrix:
+def _hide(rows: Matrix, rates: NDArray[np.float64], n_reference: int, seed: int) -> Matrix:
     """Rows with cells hidden at the rates of the reference."""
-    state = np.random.RandomState(0)
+    state = np.random.RandomState(seed)
     state.permutation(n_reference)  # the scripts shuffle a copy of the reference, which they then do not use
     masked = rows.copy()
     for column, rate in enumerate(rates):
