@@ -94,12 +94,14 @@ def _version(name: str) -> str:
 
 
 def _commit() -> str:
-    command = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty", "--abbrev=12"]
+    """Commit of the code, marked where anything but results differs from it."""
+    git = ["git", "-C", str(Path(__file__).parent)]
+    changed = [*git, "diff", "--quiet", "HEAD", "--", ":/", ":(top,exclude)experiments/results"]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        done = subprocess.run([*git, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
-    return done.stdout.strip()
+    return done.stdout.strip() + ("-dirty" if subprocess.run(changed, check=False).returncode else "")
 
 
 def write_rows(path: Path, rows: Rows, source: Mapping[str, Any] | None = None) -> None:

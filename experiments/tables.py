@@ -276,7 +276,8 @@ def table_agreement(protocol: str, folder: Path) -> Table:
         ]
         false = [_mean(side[kind, 0] for kind in KINDS) for side in (complete, missing)]
         false += [_mean(type_1[method][1::2]), _mean(type_1[method][::2])]
-        rows.append((method, *_numbers([_mean(synthetic), _mean(real), _mean([*synthetic, *real]), *false])))
+        means = [f"{mean:.4f}" for mean in (_mean(synthetic), _mean(real), _mean([*synthetic, *real]))]
+        rows.append((method, *means, *_numbers(false)))
     rows.sort(key=lambda row: row[3])
     header = (
         *("method", "synthetic", "real", "together", "false alarms, complete", "with gaps"),
