@@ -2,7 +2,7 @@
 
 The scripts seed numpy's old generator before every sample: 0 for the reference, then 1, 2, ... for the windows, 500
 to a severity, so the samples behind the paper's tables can be drawn again. Gaps are drawn after seeding a second time.
-Which reference was drawn decides much of those tables (`experiments.luck`).
+Which reference was drawn decides much of those tables (`experiments.causes`).
 """
 
 from collections.abc import Callable

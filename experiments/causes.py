@@ -1,14 +1,17 @@
-"""What the published ratios depend on by luck: the reference, the start of k-means, the cells hidden for learning.
+"""Causes of differences to the paper, checked.
 
-Run `python -m experiments.luck references`, `starts` or `masks`: ratios of alarms at severities 5 and 8.
+What its ratios depend on by luck, at severities 5 and 8: `python -m experiments.causes references`, `starts` of
+k-means, or `masks`, the cells hidden for learning. What its distances of Experiment 1 depend on: `columns` with gaps,
+and `constants`, errors of distances where all gaps are filled with one number.
 """
 
 import argparse
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 
 import numpy as np
+from scipy.spatial.distance import pdist
 
 from experiments.configurations import count_nearest, fit_configurations
 from experiments.detection import ALPHA, KINDS, N_ROWS
@@ -16,15 +19,17 @@ from experiments.experiment2 import N_BINS, TOP_Q
 from experiments.learning import learn_scripted
 from experiments.protocols import protocol_of
 from experiments.samples import Sample, draw_drift
-from experiments.scripted import REFERENCE, draw_scripted
+from experiments.scripted import REFERENCE, draw_distribution, draw_scripted
+from gapdrift.datasets import DISTRIBUTIONS
 from gapdrift.hypothesis import pearson
 from gapdrift.partition import fit_partition
 
-__all__ = ["ratio_of_reference", "ratio_of_start", "ratios_of_mask"]
+__all__ = ["distance_error", "ratio_of_reference", "ratio_of_start", "ratios_of_mask"]
 
 SEVERITIES = (5, 8)
 N_REPEATS = 15
 N_MASKS = 3
+CONSTANTS = (0.0, 0.5, 1.0, 2.0, 3.0, 4.0)
 PUBLISHED = protocol_of("published")
 
 
@@ -74,6 +79,23 @@ def ratios_of_mask(
     return found
 
 
+def distance_error(kind: str, number: float, n_gappy: int = 5, n_sets: int = 5) -> float:
+    """Mean absolute error of the distances of Experiment 1 where gaps are filled with one number.
+
+    Examples
+    --------
+    >>> abs(distance_error("poisson", 0.0, n_sets=1) - 21.252) < 0.5  # of Table 2
+    True
+    """
+    errors = []
+    for place in range(n_sets):
+        sample = draw_distribution(kind, place, N_ROWS)
+        gaps = np.isnan(sample.gaps) & (np.arange(sample.gaps.shape[1]) < n_gappy)
+        filled = np.where(gaps, number, sample.complete)
+        errors.append(np.abs(pdist(filled) - pdist(sample.complete)).mean())
+    return float(np.mean(errors))
+
+
 def _first_configuration(reference: Sample, windows: Iterable[Sample], rng: np.random.Generator) -> float:
     partition = fit_partition(reference.complete, N_BINS, rng)
     before = count_nearest(partition, reference.complete)
@@ -83,20 +105,34 @@ def _first_configuration(reference: Sample, windows: Iterable[Sample], rng: np.r
 
 def main() -> None:
     """Print one of the tables."""
-    parser = argparse.ArgumentParser(prog="python -m experiments.luck", description=__doc__)
-    parser.add_argument("of", choices=("references", "starts", "masks"))
-    parser.add_argument("--kind", choices=KINDS, nargs="+", default=KINDS)
+    parser = argparse.ArgumentParser(prog="python -m experiments.causes", description=__doc__)
+    parser.add_argument("of", choices=("references", "starts", "masks", "columns", "constants"))
+    parser.add_argument("--kind", choices=KINDS, nargs="+", default=KINDS, help="of drift")
     options = parser.parse_args()
-    for kind in options.kind:
-        if options.of == "masks":
+    for line in _lines(options.of, options.kind):
+        print(line, flush=True)  # noqa: T201
+
+
+def _lines(of: str, kinds: Iterable[str]) -> Iterator[str]:
+    if of in {"columns", "constants"}:
+        for kind in DISTRIBUTIONS:
+            if of == "columns":
+                three, five = (distance_error(kind, 0.0, n_gappy) for n_gappy in (3, 5))
+                yield f"{kind:12} zeros, three columns {three:.3f}, five {five:.3f}"
+            else:
+                errors = (f"{number:g}: {distance_error(kind, number):.3f}" for number in CONSTANTS)
+                yield f"{kind:12} {', '.join(errors)}"
+        return
+    for kind in kinds:
+        if of == "masks":
             for number in range(N_MASKS):
                 for name, ratios in ratios_of_mask(kind, SEVERITIES, number).items():
-                    print(f"{kind:20} mask {number}, configuration {name:4}", ratios, flush=True)  # noqa: T201
+                    yield f"{kind:20} mask {number}, configuration {name:4} {ratios}"
             continue
-        ratio = ratio_of_reference if options.of == "references" else ratio_of_start
+        ratio = ratio_of_reference if of == "references" else ratio_of_start
         for severity in SEVERITIES:
             found = np.sort([ratio(kind, severity, number) for number in range(N_REPEATS)])
-            print(f"{kind:20} severity {severity}: {found[0]:.2f} {np.median(found):.2f} {found[-1]:.2f}")  # noqa: T201
+            yield f"{kind:20} severity {severity}: {found[0]:.2f} {np.median(found):.2f} {found[-1]:.2f}"
 
 
 if __name__ == "__main__":
