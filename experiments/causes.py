@@ -1,7 +1,8 @@
 """Causes of differences to the paper, checked.
 
 What its ratios depend on by luck, at severities 5 and 8: `python -m experiments.causes references`, `starts` of
-k-means, or `masks`, the cells hidden for learning. What its distances of Experiment 1 depend on: `columns` with gaps,
+k-means, `masks`, the cells hidden for learning, or `baselines`, the random tree of QuantTree and the random locations
+that ME starts from. What its distances of Experiment 1 depend on: `columns` with gaps,
 and `constants`, errors of distances where all gaps are filled with one number.
 """
 
@@ -11,8 +12,10 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.spatial.distance import pdist
 
+from experiments.competitors import make_baselines
 from experiments.configurations import count_nearest, fit_configurations
 from experiments.detection import ALPHA, KINDS, N_ROWS
 from experiments.experiment2 import N_BINS, TOP_Q
@@ -24,7 +27,7 @@ from gapdrift.datasets import DISTRIBUTIONS
 from gapdrift.hypothesis import pearson
 from gapdrift.partition import fit_partition
 
-__all__ = ["distance_error", "ratio_of_reference", "ratio_of_start", "ratios_of_mask"]
+__all__ = ["distance_error", "ratio_of_reference", "ratio_of_start", "ratios_of_baseline", "ratios_of_mask"]
 
 SEVERITIES = (5, 8)
 N_REPEATS = 15
@@ -79,6 +82,24 @@ def ratios_of_mask(
     return found
 
 
+def ratios_of_baseline(name: str, kind: str, number: int, n_windows: int = 50) -> list[float]:
+    """Ratio of a competitor on the paper's own reference and windows, complete, by other random numbers of its own.
+
+    Examples
+    --------
+    >>> len(ratios_of_baseline("QuantTree", "uniform-mean", 0, n_windows=2)) == len(SEVERITIES)
+    True
+    """
+    rng = np.random.default_rng(number)
+    reference, first = (draw_scripted(kind, 0, place, N_ROWS, PUBLISHED).complete for place in (REFERENCE, 0))
+    fitted = make_baselines(PUBLISHED, N_ROWS)[name].fit(reference, rng, first)
+    found = []
+    for severity in SEVERITIES:
+        windows = (draw_scripted(kind, severity, place, N_ROWS, PUBLISHED).complete for place in range(n_windows))
+        found.append(float(np.mean([fitted.test(window, rng).rejects(ALPHA) for window in windows])))
+    return found
+
+
 def distance_error(kind: str, number: float, n_gappy: int = 5, n_sets: int = 5) -> float:
     """Mean absolute error of the distances of Experiment 1 where gaps are filled with one number.
 
@@ -106,7 +127,7 @@ def _first_configuration(reference: Sample, windows: Iterable[Sample], rng: np.r
 def main() -> None:
     """Print one of the tables."""
     parser = argparse.ArgumentParser(prog="python -m experiments.causes", description=__doc__)
-    parser.add_argument("of", choices=("references", "starts", "masks", "columns", "constants"))
+    parser.add_argument("of", choices=("references", "starts", "masks", "baselines", "columns", "constants"))
     parser.add_argument("--kind", choices=KINDS, nargs="+", default=KINDS, help="of drift")
     options = parser.parse_args()
     for line in _lines(options.of, options.kind):
@@ -124,6 +145,12 @@ def _lines(of: str, kinds: Iterable[str]) -> Iterator[str]:
                 yield f"{kind:12} {', '.join(errors)}"
         return
     for kind in kinds:
+        if of == "baselines":
+            for name in ("QuantTree", "ME"):
+                found = np.sort([ratios_of_baseline(name, kind, number) for number in range(N_REPEATS)], axis=0)
+                for severity, ratios in zip(SEVERITIES, found.T, strict=True):
+                    yield f"{name:10} {kind:20} severity {severity}: {_span(ratios)}"
+            continue
         if of == "masks":
             for number in range(N_MASKS):
                 for name, ratios in ratios_of_mask(kind, SEVERITIES, number).items():
@@ -132,7 +159,12 @@ def _lines(of: str, kinds: Iterable[str]) -> Iterator[str]:
         ratio = ratio_of_reference if of == "references" else ratio_of_start
         for severity in SEVERITIES:
             found = np.sort([ratio(kind, severity, number) for number in range(N_REPEATS)])
-            yield f"{kind:20} severity {severity}: {found[0]:.2f} {np.median(found):.2f} {found[-1]:.2f}"
+            yield f"{kind:20} severity {severity}: {_span(found)}"
+
+
+def _span(ratios: NDArray[np.float64]) -> str:
+    """Least, median and largest of sorted ratios."""
+    return f"{ratios[0]:.2f} {np.median(ratios):.2f} {ratios[-1]:.2f}"
 
 
 if __name__ == "__main__":
