@@ -3,7 +3,8 @@
 What its ratios depend on by luck, at severities 5 and 8: `python -m experiments.causes references`, `starts` of
 k-means, `masks`, the cells hidden for learning, or `baselines`, the random tree of QuantTree and the random locations
 that ME starts from. What its distances of Experiment 1 depend on: `columns` with gaps,
-and `constants`, errors of distances where all gaps are filled with one number.
+and `constants`, errors of distances where all gaps are filled with one number. How far the populations of the `real`
+data of Experiment 4 lie apart.
 """
 
 import argparse
@@ -14,6 +15,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import pdist
+from scipy.stats import ks_2samp
 
 from experiments.competitors import make_baselines
 from experiments.configurations import count_nearest, fit_configurations
@@ -21,13 +23,21 @@ from experiments.detection import ALPHA, KINDS, N_ROWS
 from experiments.experiment2 import N_BINS, TOP_Q
 from experiments.learning import learn_scripted
 from experiments.protocols import protocol_of
+from experiments.real import SETS, data_folder, draw_rows, load
 from experiments.samples import Sample, draw_drift
 from experiments.scripted import REFERENCE, draw_distribution, draw_scripted
 from gapdrift.datasets import DISTRIBUTIONS
 from gapdrift.hypothesis import pearson
 from gapdrift.partition import fit_partition
 
-__all__ = ["distance_error", "ratio_of_reference", "ratio_of_start", "ratios_of_baseline", "ratios_of_mask"]
+__all__ = [
+    "distance_error",
+    "populations_apart",
+    "ratio_of_reference",
+    "ratio_of_start",
+    "ratios_of_baseline",
+    "ratios_of_mask",
+]
 
 SEVERITIES = (5, 8)
 N_REPEATS = 15
@@ -117,6 +127,26 @@ def distance_error(kind: str, number: float, n_gappy: int = 5, n_sets: int = 5) 
     return float(np.mean(errors))
 
 
+def populations_apart(name: str, n_samples: int = 20) -> tuple[float, float]:
+    """Largest Kolmogorov-Smirnov distance of a column between the two populations, and within the first.
+
+    Parameters
+    ----------
+    name : str
+        Of `experiments.real.SETS`.
+    n_samples : int, default 20
+        Samples of 1,000 rows on each side.
+    """
+    real = load(name, str(data_folder()))
+    rng = np.random.default_rng(0)
+    found = []
+    for other in (1, 0):
+        sides = [np.concatenate([draw_rows(real, place, rng) for _ in range(n_samples)]) for place in (0, other)]
+        columns = zip(*(real.values[rows].T for rows in sides), strict=True)
+        found.append(max(float(ks_2samp(one, two).statistic) for one, two in columns))
+    return found[0], found[1]
+
+
 def _first_configuration(reference: Sample, windows: Iterable[Sample], rng: np.random.Generator) -> float:
     partition = fit_partition(reference.complete, N_BINS, rng)
     before = count_nearest(partition, reference.complete)
@@ -127,7 +157,7 @@ def _first_configuration(reference: Sample, windows: Iterable[Sample], rng: np.r
 def main() -> None:
     """Print one of the tables."""
     parser = argparse.ArgumentParser(prog="python -m experiments.causes", description=__doc__)
-    parser.add_argument("of", choices=("references", "starts", "masks", "baselines", "columns", "constants"))
+    parser.add_argument("of", choices=("references", "starts", "masks", "baselines", "columns", "constants", "real"))
     parser.add_argument("--kind", choices=KINDS, nargs="+", default=KINDS, help="of drift")
     options = parser.parse_args()
     for line in _lines(options.of, options.kind):
@@ -135,6 +165,11 @@ def main() -> None:
 
 
 def _lines(of: str, kinds: Iterable[str]) -> Iterator[str]:
+    if of == "real":
+        for name in SETS:
+            between, within = populations_apart(name)
+            yield f"{name:8} largest distance of a column between populations {between:.3f}, within one {within:.3f}"
+        return
     if of in {"columns", "constants"}:
         for kind in DISTRIBUTIONS:
             if of == "columns":
