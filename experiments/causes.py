@@ -8,7 +8,7 @@ data of Experiment 4 lie apart.
 """
 
 import argparse
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 
@@ -154,52 +154,70 @@ def _first_configuration(reference: Sample, windows: Iterable[Sample], rng: np.r
     return float(np.mean(alarms))
 
 
-def main() -> None:
-    """Print one of the tables."""
-    parser = argparse.ArgumentParser(prog="python -m experiments.causes", description=__doc__)
-    parser.add_argument("of", choices=("references", "starts", "masks", "baselines", "columns", "constants", "real"))
-    parser.add_argument("--kind", choices=KINDS, nargs="+", default=KINDS, help="of drift")
-    options = parser.parse_args()
-    for line in _lines(options.of, options.kind):
-        print(line, flush=True)  # noqa: T201
+def _span(ratios: NDArray[np.float64]) -> str:
+    """Least, median and largest of sorted ratios."""
+    return f"{ratios[0]:.2f} {np.median(ratios):.2f} {ratios[-1]:.2f}"
 
 
-def _lines(of: str, kinds: Iterable[str]) -> Iterator[str]:
-    if of == "real":
-        for name in SETS:
-            between, within = populations_apart(name)
-            yield f"{name:8} largest distance of a column between populations {between:.3f}, within one {within:.3f}"
-        return
-    if of in {"columns", "constants"}:
-        for kind in DISTRIBUTIONS:
-            if of == "columns":
-                three, five = (distance_error(kind, 0.0, n_gappy) for n_gappy in (3, 5))
-                yield f"{kind:12} zeros, three columns {three:.3f}, five {five:.3f}"
-            else:
-                errors = (f"{number:g}: {distance_error(kind, number):.3f}" for number in CONSTANTS)
-                yield f"{kind:12} {', '.join(errors)}"
-        return
+def _spans(ratio: Callable[[str, int, int], float], kinds: Iterable[str]) -> Iterator[str]:
     for kind in kinds:
-        if of == "baselines":
-            for name in ("QuantTree", "ME"):
-                found = np.sort([ratios_of_baseline(name, kind, number) for number in range(N_REPEATS)], axis=0)
-                for severity, ratios in zip(SEVERITIES, found.T, strict=True):
-                    yield f"{name:10} {kind:20} severity {severity}: {_span(ratios)}"
-            continue
-        if of == "masks":
-            for number in range(N_MASKS):
-                for name, ratios in ratios_of_mask(kind, SEVERITIES, number).items():
-                    yield f"{kind:20} mask {number}, configuration {name:4} {ratios}"
-            continue
-        ratio = ratio_of_reference if of == "references" else ratio_of_start
         for severity in SEVERITIES:
             found = np.sort([ratio(kind, severity, number) for number in range(N_REPEATS)])
             yield f"{kind:20} severity {severity}: {_span(found)}"
 
 
-def _span(ratios: NDArray[np.float64]) -> str:
-    """Least, median and largest of sorted ratios."""
-    return f"{ratios[0]:.2f} {np.median(ratios):.2f} {ratios[-1]:.2f}"
+def _masks(kinds: Iterable[str]) -> Iterator[str]:
+    for kind in kinds:
+        for number in range(N_MASKS):
+            for name, ratios in ratios_of_mask(kind, SEVERITIES, number).items():
+                yield f"{kind:20} mask {number}, configuration {name:4} {ratios}"
+
+
+def _baselines(kinds: Iterable[str]) -> Iterator[str]:
+    for kind in kinds:
+        for name in ("QuantTree", "ME"):
+            found = np.sort([ratios_of_baseline(name, kind, number) for number in range(N_REPEATS)], axis=0)
+            for severity, ratios in zip(SEVERITIES, found.T, strict=True):
+                yield f"{name:10} {kind:20} severity {severity}: {_span(ratios)}"
+
+
+def _columns(_: Iterable[str]) -> Iterator[str]:
+    for kind in DISTRIBUTIONS:
+        three, five = (distance_error(kind, 0.0, n_gappy) for n_gappy in (3, 5))
+        yield f"{kind:12} zeros, three columns {three:.3f}, five {five:.3f}"
+
+
+def _constants(_: Iterable[str]) -> Iterator[str]:
+    for kind in DISTRIBUTIONS:
+        errors = (f"{number:g}: {distance_error(kind, number):.3f}" for number in CONSTANTS)
+        yield f"{kind:12} {', '.join(errors)}"
+
+
+def _real(_: Iterable[str]) -> Iterator[str]:
+    for name in SETS:
+        between, within = populations_apart(name)
+        yield f"{name:8} largest distance of a column between populations {between:.3f}, within one {within:.3f}"
+
+
+CHECKS: dict[str, Callable[[Iterable[str]], Iterator[str]]] = {
+    "references": partial(_spans, ratio_of_reference),
+    "starts": partial(_spans, ratio_of_start),
+    "masks": _masks,
+    "baselines": _baselines,
+    "columns": _columns,
+    "constants": _constants,
+    "real": _real,
+}
+
+
+def main() -> None:
+    """Print one of the tables."""
+    parser = argparse.ArgumentParser(prog="python -m experiments.causes", description=__doc__)
+    parser.add_argument("of", choices=CHECKS)
+    parser.add_argument("--kind", choices=KINDS, nargs="+", default=KINDS, help="of drift")
+    options = parser.parse_args()
+    for line in CHECKS[options.of](options.kind):
+        print(line, flush=True)  # noqa: T201
 
 
 if __name__ == "__main__":
