@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import KFold
 
+from experiments.scripted import hide_scripted
 from gapdrift.distance import LearnedDistance, pair_features, published_regressor
 from gapdrift.imputation import fit_imputers, impute
 
@@ -45,7 +46,9 @@ def learn_scripted(
     """
     missing = np.isnan(gaps)
     complete = gaps[~missing.any(axis=1)]
-    masked = _hide(complete, missing.mean(axis=0), len(gaps), mask_seed)
+    state = np.random.RandomState(mask_seed)
+    state.permutation(len(gaps))  # the scripts shuffle a copy of the reference, which they then do not use
+    masked = hide_scripted(complete, dict(enumerate(missing.mean(axis=0))), state)
     hidden = np.isnan(masked)
     chosen = hidden.any(axis=1)
     rows, masked, hidden = complete[chosen], masked[chosen], hidden[chosen]
@@ -62,16 +65,6 @@ def learn_scripted(
     error = _validate(features, distances) if with_error else np.nan
     model = published_regressor().fit(features, distances)
     return LearnedDistance(model, imputers, error, model.feature_importances_)
-
-
-def _hide(rows: Matrix, rates: NDArray[np.float64], n_reference: int, seed: int) -> Matrix:
-    """Rows with cells hidden at the rates of the reference."""
-    state = np.random.RandomState(seed)
-    state.permutation(n_reference)  # the scripts shuffle a copy of the reference, which they then do not use
-    masked = rows.copy()
-    for column, rate in enumerate(rates):
-        masked[state.permutation(len(rows))[: int(rate * len(rows))], column] = np.nan
-    return masked
 
 
 def _validate(features: Matrix, distances: NDArray[np.float64]) -> float:

@@ -5,7 +5,7 @@ to a severity, so the samples behind the paper's tables can be drawn again. Gaps
 Which reference was drawn decides much of those tables (`experiments.causes`).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ import gapdrift as gd
 from experiments.protocols import Protocol
 from experiments.samples import RATE, Sample, amount_of
 
-__all__ = ["REFERENCE", "draw_distribution", "draw_scripted"]
+__all__ = ["REFERENCE", "draw_distribution", "draw_scripted", "hide_scripted"]
 
 Matrix = NDArray[np.float64]
 State = np.random.RandomState
@@ -59,9 +59,8 @@ def draw_scripted(kind: str, severity: int, number: int, n_rows: int, protocol: 
     """
     base = seed * SEEDS
     own = base if number == REFERENCE else base + severity * WINDOWS + number + 1
-    columns = gd.datasets.DRIFTS[kind].gap_columns
-    rows = _DRAWS[kind](base, own, n_rows, amount_of(kind, severity, protocol), columns)
-    return Sample(rows, _hide(rows, columns, own))
+    rows = _DRAWS[kind](base, own, n_rows, amount_of(kind, severity, protocol))
+    return Sample(rows, _with_gaps(rows, gd.datasets.DRIFTS[kind].gap_columns, own))
 
 
 def draw_distribution(kind: str, number: int, n_rows: int, seed: int = 0) -> Sample:
@@ -104,18 +103,28 @@ def draw_distribution(kind: str, number: int, n_rows: int, seed: int = 0) -> Sam
         shares = [first.rand(levels) for levels in LEVELS]
         drawn = [state.choice(len(share), n_rows, p=share / share.sum()) for share in shares]
         rows = np.column_stack(drawn).astype(float)
-    return Sample(rows, _hide(rows, tuple(range(GAP_COLUMNS)), base + number))
+    return Sample(rows, _with_gaps(rows, range(GAP_COLUMNS), base + number))
 
 
-def _hide(rows: Matrix, columns: tuple[int, ...], seed: int) -> Matrix:
-    """Rows with a fifth of the cells of some columns missing."""
-    state, gaps = State(seed), rows.copy()
-    for column in columns:
-        gaps[state.permutation(len(rows))[: int(RATE * len(rows))], column] = np.nan
+def hide_scripted(rows: Matrix, rates: Mapping[int, float], state: State) -> Matrix:
+    """Rows with the same number of cells of each column missing, the columns one after the other.
+
+    Examples
+    --------
+    >>> np.isnan(hide_scripted(np.zeros((10, 2)), {1: 0.3}, np.random.RandomState(0))).sum(axis=0)
+    array([0, 3])
+    """
+    gaps = rows.copy()
+    for column, rate in rates.items():
+        gaps[state.permutation(len(rows))[: int(rate * len(rows))], column] = np.nan
     return gaps
 
 
-def _uniform_mean(base: int, own: int, n_rows: int, amount: float, columns: tuple[int, ...]) -> Matrix:  # noqa: ARG001
+def _with_gaps(rows: Matrix, columns: Iterable[int], seed: int) -> Matrix:
+    return hide_scripted(rows, dict.fromkeys(columns, RATE), State(seed))
+
+
+def _uniform_mean(_: int, own: int, n_rows: int, amount: float) -> Matrix:
     rows = State(own).uniform(size=(n_rows, 10))
     rows[:, :2] += amount
     return rows
@@ -128,20 +137,20 @@ def _gaussian_start(base: int, own: int) -> tuple[Matrix, State]:
     return mean, first if own == base else State(own)
 
 
-def _gaussian_mean(base: int, own: int, n_rows: int, amount: float, columns: tuple[int, ...]) -> Matrix:  # noqa: ARG001
+def _gaussian_mean(base: int, own: int, n_rows: int, amount: float) -> Matrix:
     mean, state = _gaussian_start(base, own)
     rows = state.multivariate_normal(mean, np.eye(4), n_rows)
     rows[:, :2] += amount
     return rows
 
 
-def _gaussian_covariance(base: int, own: int, n_rows: int, amount: float, columns: tuple[int, ...]) -> Matrix:
+def _gaussian_covariance(base: int, own: int, n_rows: int, amount: float) -> Matrix:
     mean, state = _gaussian_start(base, own)
     if own == base:
         return state.multivariate_normal(mean, np.eye(4), n_rows)
     # A window is drawn without drift, loses cells, and is then drawn again from where the gaps left the generator.
     state = State(own)
-    for _ in columns:
+    for _ in gd.datasets.DRIFTS["gaussian-covariance"].gap_columns:
         state.permutation(n_rows)
     covariance = np.eye(4)
     covariance[0, 1] = covariance[1, 0] = amount
@@ -155,14 +164,14 @@ def _poisson_start(base: int, own: int, n_columns: int) -> tuple[NDArray[np.int6
     return rates, first if own == base else State(own)
 
 
-def _poisson_mean(base: int, own: int, n_rows: int, amount: float, columns: tuple[int, ...]) -> Matrix:  # noqa: ARG001
+def _poisson_mean(base: int, own: int, n_rows: int, amount: float) -> Matrix:
     rates, state = _poisson_start(base, own, 8)
     moved = rates.astype(float)
     moved[:2] += amount
     return state.poisson(moved, (n_rows, 8)).astype(float)
 
 
-def _poisson_rho(base: int, own: int, n_rows: int, amount: float, columns: tuple[int, ...]) -> Matrix:  # noqa: ARG001
+def _poisson_rho(base: int, own: int, n_rows: int, amount: float) -> Matrix:
     rates, state = _poisson_start(base, own, 6)
     rows = state.poisson(rates, (n_rows, 6)).astype(float)
     apart = [state.poisson(rates[0] * (1 - amount), n_rows) for _ in range(2)]
@@ -170,7 +179,7 @@ def _poisson_rho(base: int, own: int, n_rows: int, amount: float, columns: tuple
     return rows
 
 
-_DRAWS: dict[str, Callable[[int, int, int, float, tuple[int, ...]], Matrix]] = {
+_DRAWS: dict[str, Callable[[int, int, int, float], Matrix]] = {
     "uniform-mean": _uniform_mean,
     "gaussian-mean": _gaussian_mean,
     "gaussian-covariance": _gaussian_covariance,
