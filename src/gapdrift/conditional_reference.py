@@ -2,21 +2,25 @@
 
 import hashlib
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gapdrift.bulk import Bulk, BulkCounter, expected_products, fit_bulk, look_up_scores
 from gapdrift.contrast import SMALLEST_VARIANCE, Contrast, Shape, central_moments, compare, entry_p_values
 from gapdrift.describe import describe_bin
-from gapdrift.encoding import LEVEL, Encoded, encode
+from gapdrift.encoding import LEVEL, Encoded, encode, encode_array
 from gapdrift.errors import InputError
 from gapdrift.evidence import Evidence
 from gapdrift.histograms import Grid, count_cells, fit_grids, make_histogram
 from gapdrift.hypothesis import SMALLEST_P
 from gapdrift.profile import Profile, fit_profile
+from gapdrift.residuals import EmpiricalResiduals
 from gapdrift.result import BinFinding, DriftResult, FeatureFinding, Finding
 from gapdrift.schema import LevelRule, Schema, learn_schema
+from gapdrift.tables import Table
 from gapdrift.verdict import FeatureTests, combine_verdict, holm, test_features, test_missingness, test_values
 
 __all__ = ["ConditionalReference", "ConditionalSettings", "fit_conditional_reference"]
@@ -41,6 +45,18 @@ ROWS_PER_COLUMN = 4
 COUNTED_ROWS = 1_024
 """Rows counted at once."""
 
+LARGE = 20_000
+"""Reference rows from which rows are counted in bulk; so many of them are learned from."""
+
+BULK_DONORS = 4_096
+"""Residuals among which a row then chooses."""
+
+BULK_CHOICE = 1_024
+"""Residuals among which rows with few observed values choose, at least."""
+
+ENCODED_ROWS = 65_536
+"""Rows of a large table encoded at once."""
+
 LEVELS = LevelRule(12, 0.1)
 """Twelve levels have their own column; of more, those with a tenth of the rows, the rest in groups."""
 
@@ -50,6 +66,7 @@ class ConditionalSettings:
     """Settings of DriftDetector, checked. Parameters are those of `gapdrift.DriftDetector`."""
 
     distance: str
+    n_bins: int | None
     min_effect: float
     target: str | int | None
     categories: tuple[str | int, ...]
@@ -73,6 +90,8 @@ class ConditionalReference:
         Fingerprint.
     min_effect : float
     notes : tuple of str
+    bulk : Bulk or None
+        Of a large reference, whose windows are counted in bulk.
     """
 
     schema: Schema
@@ -83,11 +102,19 @@ class ConditionalReference:
     origin: str
     min_effect: float
     notes: tuple[str, ...]
+    bulk: Bulk | None = None
 
     def count(self, table: Any) -> Evidence:
         """Evidence of the rows of a table."""
+        if self.bulk is not None:
+            return _count_bulk(self._counter, self.schema, self.origin, table)
         rows = encode(table, self.schema)
         return _count(self.profile, self.schema, self.grids, self.origin, rows)[0]
+
+    @cached_property
+    def _counter(self) -> BulkCounter:
+        assert self.bulk is not None
+        return BulkCounter(self.profile, self.schema, self.grids, self.bulk.bits, self.bulk.radius)
 
     def test(self, window: Evidence, alpha: float) -> DriftResult:
         """Result of the evidence of a window against that of the reference."""
@@ -115,6 +142,11 @@ def fit_conditional_reference(
     schema = learn_schema(
         table, target=settings.target, categories=settings.categories, ignore=settings.ignore, levels=LEVELS
     )
+    table = Table.read(table)
+    if settings.distance == "closed-form" and table.n_rows >= LARGE:
+        large = _fit_large(table, schema, settings, rng)
+        if large is not None:
+            return large
     rows = encode(table, schema, unsee_singles=True)
     if len(rows) < MIN_REFERENCE:
         raise InputError(
@@ -127,7 +159,7 @@ def fit_conditional_reference(
             'more, or use distance="closed-form".'
         )
     learned, compared, notes = _split(rows, schema, rng)
-    profile = fit_profile(learned, compared, schema, settings.distance, rng)
+    profile = fit_profile(learned, compared, schema, settings.distance, rng, n_bins=settings.n_bins)
     grids = fit_grids(rows, schema)
     origin = _fingerprint(schema, profile, grids)
     evidence, powers = _count(profile, schema, grids, origin, compared)
@@ -141,6 +173,55 @@ def fit_conditional_reference(
         settings.min_effect,
         (*schema.notes, *notes),
     )
+
+
+def _fit_large(
+    table: Table, schema: Schema, settings: ConditionalSettings, rng: np.random.Generator
+) -> ConditionalReference | None:
+    """Reference that counts in bulk: learned from a uniform sample of the rows, compared by all of them.
+
+    None where columns or gaps are so many that the model has factors: what gaps hide is then not taken from rows.
+    """
+    chosen = np.sort(rng.choice(table.n_rows, LARGE, replace=False, shuffle=False))
+    rows = encode(table.take(chosen), schema, unsee_singles=True)
+    profile = fit_profile(
+        rows,
+        rows,
+        schema,
+        settings.distance,
+        rng,
+        n_bins=settings.n_bins,
+        n_donors=BULK_DONORS,
+        look_up=look_up_scores,
+    )
+    if not isinstance(profile.residuals, EmpiricalResiduals):
+        return None
+    grids = fit_grids(rows, schema)
+    bulk, powers = fit_bulk(profile, schema, grids, rows)
+    origin = _fingerprint(schema, profile, grids)
+    counter = BulkCounter(profile, schema, grids, bulk.bits, bulk.radius)
+    evidence = _count_bulk(counter, schema, origin, table, unsee_singles=True)
+    notes = schema.notes
+    if table.n_rows > LARGE:
+        notes = (*notes, f"The reference has {table.n_rows:,} rows: {LARGE:,} of them, drawn at random, were learned from.")
+    shape = _shape(profile, powers, len(rows))
+    return ConditionalReference(schema, profile, shape, grids, evidence, origin, settings.min_effect, notes, bulk)
+
+
+def _count_bulk(
+    counter: BulkCounter, schema: Schema, origin: str, table: Any, *, unsee_singles: bool = False
+) -> Evidence:
+    """Evidence of the rows of a table, encoded a part at a time."""
+    if isinstance(table, Encoded):
+        rows = encode(table, schema)
+        return Evidence(len(rows), counter.sums(rows), origin, rows.notes)
+    source = Table.read(table)
+    parts = []
+    for start in range(0, max(source.n_rows, 1), ENCODED_ROWS):
+        part = source.slice(start, start + ENCODED_ROWS)
+        rows = encode_array(part.frame, schema) or encode(part, schema, unsee_singles=unsee_singles)
+        parts.append(Evidence(len(rows), counter.sums(rows), origin, rows.notes))
+    return sum(parts[1:], parts[0])
 
 
 def _split(rows: Encoded, schema: Schema, rng: np.random.Generator) -> tuple[Encoded, Encoded, tuple[str, ...]]:
@@ -237,12 +318,12 @@ def _test(reference: ConditionalReference, window: Evidence, alpha: float) -> Dr
     contrast = compare(
         (own.n_rows, window.n_rows),
         (own.sums["statistics"], window.sums["statistics"]),
-        (own.sums["products"], window.sums["products"]),
+        (_products(reference, own), _products(reference, window)),
         reference.shape,
     )
     shares = [side.sums["statistics"][profile.layout.bins] / side.n_rows for side in (own, window)]
     pooled = (shares[0] * own.n_rows + shares[1] * window.n_rows) / contrast.n_rows
-    careful = contrast.less(_reference_error(profile, own, window))
+    careful = contrast.less(_reference_error(profile, own, window, reference.bulk))
     values, null = test_values(careful, profile, pooled)
     values = _hardly_seen(values, profile, window)
     tests = _only_seen(test_features(careful, profile, null, np.abs(contrast.difference)), profile, window)
@@ -266,6 +347,12 @@ def _test(reference: ConditionalReference, window: Evidence, alpha: float) -> Dr
         _bins(reference, shares, contrast),
         (*reference.notes, *sorted(window.notes), *_empty_notes(reference, window), *notes),
     )
+
+
+def _products(reference: ConditionalReference, side: Evidence) -> NDArray[np.float64]:
+    if reference.bulk is None:
+        return side.sums["products"]
+    return expected_products(reference.bulk, reference.profile, reference.evidence, side)
 
 
 def _empty_notes(reference: ConditionalReference, window: Evidence) -> tuple[str, ...]:
@@ -298,13 +385,15 @@ def _is_empty(profile: Profile, window: Evidence) -> NDArray[np.bool_]:
     return np.asarray(window.sums["statistics"][profile.layout.rates] >= window.n_rows)
 
 
-def _reference_error(profile: Profile, own: Evidence, window: Evidence) -> Vector:
+def _reference_error(profile: Profile, own: Evidence, window: Evidence, bulk: Bulk | None) -> Vector:
     """How much more the differences vary than the sums say, where the window has fewer gaps than the reference.
 
     With shares q and p of observed cells in reference and window, the mean of expected scores of a window varies
     by p v / n around a mean that the reference knows to v / (q m) only, and that enters by its share p: together
     v (p / n + p^2 / (q m)). The sums say v (q m + p n) / (m + n) x (1 / m + 1 / n), which is the same for p = q.
-    A product of two columns is observed where both are.
+    A product of two columns is observed where both are. In bulk gaps are filled by what L < m rows taught: their error
+    adds v (q - p)^2 / q x (1 / L - 1 / m). There a row is in one bin, whatever its gaps; a bin varies more only where
+    the shares of gaps differ, by the error of what fills them.
     """
     layout, m, n = profile.layout, own.n_rows, window.n_rows
     shares = [1.0 - side.sums["statistics"][layout.rates] / side.n_rows for side in (own, window)]
@@ -319,7 +408,14 @@ def _reference_error(profile: Profile, own: Evidence, window: Evidence) -> Vecto
         (layout.bins.start, layout.bins.stop): (q.mean(), p.mean()),
     }.items():
         said = (one * m + two * n) / (m + n) * (1.0 / m + 1.0 / n)
-        ratio[slice(*block)] = (two / n + two**2 / (one * m)) / said
+        learned = 0.0 if bulk is None else (one - two) ** 2 / one * (1.0 / bulk.n_learned - 1.0 / m)
+        ratio[slice(*block)] = (two / n + two**2 / (one * m) + learned) / said
+    if bulk is not None:
+        moved = min(float(np.abs(shares[0] - shares[1]).sum()), 1.0)
+        crisp = 1.0 + moved**2 * (1.0 / bulk.n_learned + 1.0 / BULK_CHOICE) / (1.0 / m + 1.0 / n)
+        ratio[layout.bins] = crisp
+        if not profile.direct:
+            ratio[layout.dependence] = crisp
     return np.sqrt(np.maximum(ratio, 1.0))
 
 

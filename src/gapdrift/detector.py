@@ -11,8 +11,13 @@ from gapdrift.conditional_reference import (
     ConditionalSettings,
     fit_conditional_reference,
 )
+from gapdrift.errors import ParameterError
 
 __all__ = ["DriftDetector"]
+
+
+MAX_BINS = 256
+"""Bins at most."""
 
 
 class DriftDetector(Detector):
@@ -32,6 +37,8 @@ class DriftDetector(Detector):
     distance : {"closed-form", "boosted"}, default "closed-form"
         How an incomplete row is spread over the bins: by the probabilities of its possible positions, or by
         distances learned with boosted trees as in `MDLFWF`.
+    n_bins : int or None, default None
+        Bins of the joint distribution; None is one for every 50 reference rows, at most 20.
     min_effect : float, default 0
         Smallest effect size that counts as drift: in standard deviations, units of correlation or shares of rows
         for values, in shares of cells for gaps. A million rows make the smallest difference significant.
@@ -79,6 +86,7 @@ class DriftDetector(Detector):
         random_state: RandomState = None,
         *,
         distance: str = "closed-form",
+        n_bins: int | None = None,
         min_effect: float = 0.0,
         target: str | int | None = None,
         categories: Sequence[str | int] = (),
@@ -88,6 +96,7 @@ class DriftDetector(Detector):
         self.alpha = alpha
         self.random_state = random_state
         self.distance = distance
+        self.n_bins = n_bins
         self.min_effect = min_effect
         self.target = target
         self.categories = categories
@@ -118,8 +127,16 @@ class DriftDetector(Detector):
         super()._check_settings()
         return ConditionalSettings(
             distance=check_choice("distance", self.distance, ("closed-form", "boosted")),
+            n_bins=_check_bins(self.n_bins),
             min_effect=check_effect("min_effect", self.min_effect),
             target=self.target,
             categories=check_columns("categories", self.categories),
             ignore=check_columns("ignore", self.ignore),
         )
+
+
+def _check_bins(n_bins: int | None) -> int | None:
+    checked = check_count("n_bins", n_bins, 2, optional=True)
+    if checked is not None and checked > MAX_BINS:
+        raise ParameterError(f"n_bins is {checked}, expected at most {MAX_BINS}, or None.")
+    return checked

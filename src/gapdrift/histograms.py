@@ -9,7 +9,7 @@ from gapdrift.encoding import Encoded
 from gapdrift.result import Histogram
 from gapdrift.schema import Column, Schema
 
-__all__ = ["Grid", "count_cells", "fit_grids", "make_histogram"]
+__all__ = ["N_INTERVALS", "Grid", "count_cells", "count_levels", "fit_grids", "make_histogram"]
 
 N_INTERVALS = 20
 """Intervals of a column of numbers."""
@@ -67,13 +67,18 @@ def _grid(rows: Encoded, schema: Schema, index: int, column: Column) -> Grid:
     return Grid(tuple(np.linspace(low, high, N_INTERVALS + 1).tolist()), ())
 
 
+def count_levels(values: NDArray[np.float64], grid: Grid) -> NDArray[np.float64]:
+    """Rows of each level of a category, out of its matrix columns; those without their own come last."""
+    counts = np.count_nonzero(values > 0, axis=0).astype(float)
+    own = max(len(grid.labels) - 1, 0)
+    return np.append(counts[:own], counts[own:].sum()) if grid.labels else np.zeros(0)
+
+
 def _count(values: NDArray[np.float64], grid: Grid) -> NDArray[np.float64]:
     if not len(grid):
         return np.zeros(0)
     if grid.labels:
-        counts = np.nansum(values > 0, axis=0).astype(float)
-        own = len(grid.labels) - 1
-        return np.append(counts[:own], counts[own:].sum())
+        return count_levels(values, grid)
     present = values[~np.isnan(values)]
     low, high = grid.edges[0], grid.edges[-1]
     place = np.clip((np.clip(present, low, high) - low) / (high - low) * N_INTERVALS, 0, N_INTERVALS - 1).astype(

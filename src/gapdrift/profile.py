@@ -4,6 +4,7 @@ What a row contributes depends on that row and on the profile only: its expected
 products (dependence), the probabilities of the bins (joint distribution), and its gaps (rates and patterns).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -18,11 +19,11 @@ from gapdrift.imputation import fit_imputers
 from gapdrift.membership import fuzzy_weights
 from gapdrift.missingness import missing_rates
 from gapdrift.partition import fit_partition
-from gapdrift.residuals import Residuals, complete_rows, fit_residuals
+from gapdrift.residuals import N_DONORS, Residuals, complete_rows, fit_residuals
 from gapdrift.schema import Schema
 from gapdrift.scores import Scores, fit_scores
 
-__all__ = ["Layout", "Profile", "fit_profile"]
+__all__ = ["Layout", "Profile", "bin_probabilities", "fit_profile", "gap_statistics"]
 
 Matrix = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -120,7 +121,7 @@ class Profile:
         lost = self.residuals.lost_products(patterns, self.directions)
         dependence = along[:, first] * along[:, second] + lost[:, first, second][patterns.index]
         bins = self._memberships(values, rows.missing, along, patterns)
-        return np.column_stack([location, dependence, bins, _gap_statistics(rows.missing, self.gap_pairs)])
+        return np.column_stack([location, dependence, bins, gap_statistics(rows.missing, self.gap_pairs)])
 
     def _memberships(self, values: Matrix, missing: Mask, along: Matrix, patterns: Patterns) -> Matrix:
         if self.boosted is None:
@@ -134,7 +135,17 @@ class Profile:
         return fuzzy_weights(distances, error, membership="gaussian")
 
 
-def fit_profile(rows: Encoded, compared: Encoded, schema: Schema, distance: str, rng: np.random.Generator) -> Profile:
+def fit_profile(
+    rows: Encoded,
+    compared: Encoded,
+    schema: Schema,
+    distance: str,
+    rng: np.random.Generator,
+    *,
+    n_bins: int | None = None,
+    n_donors: int = N_DONORS,
+    look_up: Callable[[Scores, Matrix], Matrix] | None = None,
+) -> Profile:
     """Profile of a reference.
 
     Parameters
@@ -147,6 +158,13 @@ def fit_profile(rows: Encoded, compared: Encoded, schema: Schema, distance: str,
     schema : Schema
     distance : {"closed-form", "boosted"}
     rng : numpy.random.Generator
+    n_bins : int, optional
+        Bins; by default one for every 50 rows, at most 20.
+    n_donors : int, default 128
+        Rows whose residuals stand for hidden parts.
+    look_up : callable, optional
+        How numbers get their scores; by default by `Scores.transform`. A model fits only the scores it was learned
+        from: their rounding alone would show where rates of gaps differ.
 
     Returns
     -------
@@ -154,7 +172,7 @@ def fit_profile(rows: Encoded, compared: Encoded, schema: Schema, distance: str,
     """
     is_level = np.array([schema.columns[index].kind == "category" for index in schema.owner], dtype=bool)
     scores = fit_scores(rows.values, ~is_level)
-    values = scores.transform(rows.values)
+    values = scores.transform(rows.values) if look_up is None else look_up(scores, rows.values)
     model = fit_gaussian(values, rng=rng)
     directions, direct = _choose_directions(model)
     completed = complete_rows(model, values, rng)
@@ -164,9 +182,9 @@ def fit_profile(rows: Encoded, compared: Encoded, schema: Schema, distance: str,
         others = scores.transform(compared.values)
         model = replace(model, mean=model.mean + complete_rows(model, others, rng).mean(axis=0))
         hidden = complete_rows(model, others, rng)
-    residuals = fit_residuals(model, hidden, directions, rng, schema.owner)
-    n_bins = int(np.clip(len(values) // 50, 2, MAX_BINS))
-    partition = fit_partition(completed @ directions, n_bins, rng, starts=3)
+    residuals = fit_residuals(model, hidden, directions, rng, schema.owner, n_donors)
+    wanted = int(np.clip(len(values) // 50, 2, MAX_BINS)) if n_bins is None else n_bins
+    partition = fit_partition(completed @ directions, wanted, rng, starts=3)
     centres, bin_rows = partition.centres, partition.sizes
     boosted = _boost(values, rows.missing, filled, schema, rng) if distance == "boosted" else None
     products = np.array(np.triu_indices(directions.shape[1]))
@@ -241,7 +259,7 @@ def bin_probabilities(along: Matrix, centres: Matrix, scatter: Matrix, pattern: 
     return weights
 
 
-def _gap_statistics(missing: Mask, pairs: Indices) -> Matrix:
+def gap_statistics(missing: Mask, pairs: Indices) -> Matrix:
     """Indicators of gaps, of common gaps, and the squared number of gaps of the row."""
     gaps = missing.astype(float)
     number = gaps.sum(axis=1)

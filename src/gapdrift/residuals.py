@@ -23,12 +23,15 @@ from gapdrift.gaussian import (
 from gapdrift.gaussian._dense import dense_blocks, gap_covariance
 from gapdrift.gaussian._patterns import Patterns, apply
 
-__all__ = ["EmpiricalResiduals", "GaussianResiduals", "Residuals", "complete_rows", "fit_residuals"]
+__all__ = ["N_DONORS", "EmpiricalResiduals", "GaussianResiduals", "Residuals", "complete_rows", "fit_residuals"]
 
 Matrix = NDArray[np.float64]
 
 N_DONORS = 128
 """Rows whose residuals stand for the hidden part of a row."""
+
+NO_MOMENT = 1e-9
+"""Share of the largest second moment up to which another is none."""
 
 N_PASSES = 4
 """Passes in which gaps are filled by residuals of rows filled before: 99.8 % of them are then observed ones."""
@@ -160,6 +163,7 @@ def fit_residuals(
     directions: Matrix,
     rng: np.random.Generator,
     owner: NDArray[np.intp] | None = None,
+    n_donors: int = N_DONORS,
 ) -> Residuals:
     """Residuals of a reference.
 
@@ -172,6 +176,8 @@ def fit_residuals(
     rng : numpy.random.Generator
     owner : (columns,) array of int, optional
         Input column behind each column; levels of one category have one. None is each its own.
+    n_donors : int, default 128
+        Rows whose residuals stand for hidden parts, at most.
 
     Returns
     -------
@@ -184,9 +190,12 @@ def fit_residuals(
     precision: Matrix = np.linalg.inv(model.covariance).astype(np.float64, copy=False)
     moments = completed.T @ completed / len(completed)
     order = np.argsort(completed[:, np.argmax(np.diag(moments))], kind="stable")
-    places = ((np.arange(min(N_DONORS, len(order))) + 0.5) * len(order) / min(N_DONORS, len(order))).astype(int)
+    n_donors = min(n_donors, len(order))
+    places = ((np.arange(n_donors) + 0.5) * len(order) / n_donors).astype(int)
     owners = np.arange(completed.shape[1]) if owner is None else owner
     donors = _blend(completed[order[places]], completed, precision, owners, rng)
+    if n_donors > N_DONORS:
+        donors = _match(donors, moments)
     return EmpiricalResiduals(precision, moments, donors @ precision)
 
 
@@ -214,6 +223,21 @@ def _blend(
             blended[block.rows[:, None], gaps] += apply(gap_covariance(precision, columns), block.local, pull)
         donors = blended
     return donors
+
+
+def _match(donors: Matrix, moments: Matrix) -> Matrix:
+    """Donors with mean 0 and the second moments of the rows: residuals, linear in them, then have the right ones too.
+
+    Thousands of donors are near that already; what is left would be a shift that millions of rows bring to light.
+    """
+    centred = donors - donors.mean(axis=0)
+    values, vectors = np.linalg.eigh(centred.T @ centred / len(centred))
+    present = values > NO_MOMENT * values[-1]
+    whitening = vectors[:, present] / np.sqrt(values[present])
+    wanted, axes = np.linalg.eigh(whitening.T @ moments @ whitening)
+    turn = (axes * np.sqrt(np.clip(wanted, 0.0, None))) @ axes.T
+    matched: Matrix = centred @ whitening @ turn @ (vectors[:, present] * np.sqrt(values[present])).T
+    return matched
 
 
 def _stretch(model: GaussianModel, completed: Matrix, directions: Matrix) -> NDArray[np.float64]:

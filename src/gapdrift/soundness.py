@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gapdrift.bulk import Bulk
 from gapdrift.conditional_reference import ConditionalReference
 from gapdrift.contrast import Shape
 from gapdrift.distance import ImputedDistance, LearnedDistance, TrainingPairs
@@ -42,6 +43,7 @@ MAX_DENSE = 1_000
 """Columns of a full covariance: its inverse is held in memory."""
 
 MAX_SCATTER = 65_536
+MAX_BINS = 1_024
 """Bins x draws of a profile: as many cells are held in memory for each row counted at once."""
 
 MAX_WORK = 2_000_000
@@ -258,12 +260,9 @@ def _check_residuals(profile: Profile, size: int, n_directions: int) -> None:
     residuals = profile.residuals
     if isinstance(residuals, EmpiricalResiduals):
         expect_shape(residuals.precision, (size, size), "a precision")
-        n_draws = len(residuals.pulled)
     else:
         expect_shape(residuals.stretch, (n_directions,), "stretches")
         expect_shape(residuals.model.mean, (size,), "a mean")
-        n_draws = len(residuals.draws)
-    expect(0 < len(profile.centres) * n_draws <= MAX_SCATTER, "fewer bins and draws, but some")
 
 
 def _check_distance(model: LearnedDistance | ImputedDistance, n_columns: int, size: int, n_bins: int) -> None:
@@ -311,10 +310,32 @@ def _check_conditional(reference: ConditionalReference) -> None:
     size = profile.layout.patterns.stop
     expect_shape(reference.shape.skewness, (size,), "skewness")
     n_cells = sum(map(len, reference.grids))
-    _check_sums(reference.evidence, {"statistics": (size,), "products": (size, size), "cells": (n_cells,)})
-    with _sound("a profile that counts"):
-        found = profile.statistics(_probe(schema))
-    expect(found.shape == (3, size) and np.isfinite(found).all(), "a profile that counts")
+    residuals = profile.residuals
+    n_draws = len(residuals.pulled if isinstance(residuals, EmpiricalResiduals) else residuals.draws)
+    if reference.bulk is None:
+        expect(0 < len(profile.centres) * n_draws <= MAX_SCATTER, "fewer bins and draws, but some")
+        _check_sums(reference.evidence, {"statistics": (size,), "products": (size, size), "cells": (n_cells,)})
+        with _sound("a profile that counts"):
+            found = profile.statistics(_probe(schema))
+        expect(found.shape == (3, size) and np.isfinite(found).all(), "a profile that counts")
+        return
+    _check_bulk(reference.bulk, profile)
+    shapes = {"statistics": (size,), "scatter": (len(schema.owner),) * 2, "cells": (n_cells,)}
+    _check_sums(reference.evidence, shapes)
+    with _sound("a reference that counts"):
+        sums = reference.count(_probe(schema)).sums
+    expect(all(np.isfinite(array).all() for array in sums.values()), "a reference that counts")
+
+
+def _check_bulk(bulk: Bulk, profile: Profile) -> None:
+    size, n_columns = profile.layout.patterns.stop, len(profile.owner)
+    expect_shape(bulk.covariance, (size, size), "a covariance")
+    expect_shape(bulk.bits, (n_columns,), "bits of columns")
+    expect(bulk.radius > 0 and bulk.n_learned > 0, "a radius and rows that were learned from")
+    residuals = profile.residuals
+    expect(isinstance(residuals, EmpiricalResiduals) and profile.boosted is None, "residuals of rows")
+    n_donors = len(residuals.pulled) if isinstance(residuals, EmpiricalResiduals) else 0
+    expect(0 < n_donors <= MAX_SCATTER and 0 < len(profile.centres) <= MAX_BINS, "fewer bins and donors, but some")
 
 
 def _fits_grid(column: Column, grid: Grid) -> bool:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gapdrift.archive import Package, pack
+from gapdrift.bulk import Bulk
 from gapdrift.conditional_reference import ConditionalReference
 from gapdrift.contrast import Shape
 from gapdrift.distance import ImputedDistance, LearnedDistance, TrainingPairs
@@ -124,6 +125,7 @@ FORMS: Mapping[type, Form] = MappingProxyType(
         cls: _form(cls)
         for cls in (
             BinFinding,
+            Bulk,
             ChainedRegressions,
             Column,
             ConditionalReference,

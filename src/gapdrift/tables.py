@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from gapdrift.errors import InputError
 
-__all__ = ["RawColumn", "Table", "is_missing", "quote"]
+__all__ = ["MAX_MAGNITUDE", "RawColumn", "Table", "is_missing", "quote"]
 
 MAX_MAGNITUDE = 1e100
 """Largest number taken: the squares of larger ones, summed, overflow."""
@@ -125,6 +125,14 @@ class Table:
         else:
             frame = self.frame[places]
         return Table(self.names, len(places), self.named, frame)
+
+    def slice(self, start: int, stop: int) -> "Table":
+        """Table of the rows from one number to before another; nothing is copied."""
+        if isinstance(self.frame, dict):
+            frame: Any = {name: array[start:stop] for name, array in self.frame.items()}
+        else:
+            frame = self.frame[start:stop]
+        return Table(self.names, max(0, min(stop, self.n_rows) - start), self.named, frame)
 
     def without(self, names: Sequence[str]) -> "Table":
         """Table without some of its columns, which have names."""

@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Block", "Patterns", "apply", "cut", "find_patterns", "inverse", "products", "root"]
+__all__ = ["Block", "Patterns", "apply", "cut", "find_patterns", "inverse", "products", "root", "row_keys"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.intp]
@@ -73,7 +73,7 @@ def find_patterns(missing: Booleans) -> Patterns:
     ([[False, False], [True, False]], [1, 0, 1])
     """
     incomplete = np.flatnonzero(missing.any(axis=1))
-    keys = _row_keys(missing[incomplete])
+    keys = row_keys(missing[incomplete])
     _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
     distinct = missing[incomplete[first]]
     order = np.argsort(distinct.sum(axis=1), kind="stable")
@@ -85,7 +85,7 @@ def find_patterns(missing: Booleans) -> Patterns:
     return Patterns(np.concatenate([complete, distinct[order]]), index)
 
 
-def _row_keys(missing: Booleans) -> npt.NDArray[np.generic]:
+def row_keys(missing: Booleans) -> npt.NDArray[np.generic]:
     """One sortable key per row, equal for equal rows; an integer where 64 bits suffice."""
     packed = np.packbits(missing, axis=1)
     n_bytes = 8 * max(1, -(-packed.shape[1] // 8))

@@ -1,0 +1,164 @@
+"""The same as `_lookup` and `_gaps` do, row by row in machine code: used where numba is installed."""
+
+from typing import Any
+
+import numba
+import numpy as np
+
+__all__ = ["fill_rows"]
+
+
+@numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})  # type: ignore[untyped-decorator]
+def fill_rows(
+    values: Any,
+    missing: Any,
+    owner: Any,
+    low: Any,
+    per_step: Any,
+    ranks: Any,
+    knots: Any,
+    packed: Any,
+    precision: Any,
+    donors: Any,
+    mixer: Any,
+    unit: float,
+    largest: float,
+    expected: Any,
+    completed: Any,
+    identity: Any,
+    codes: Any,
+    bars: Any,
+    together: Any,
+) -> int:
+    """Fill the gaps of rows, and count their numbers and gaps.
+
+    Parameters
+    ----------
+    values : (rows, columns) array
+    missing : (rows, input columns) array of bool, or (0, 0) where NaN alone says what is missing
+    owner : (columns,) array of int
+    low, per_step : (columns,) arrays
+    ranks : (columns + 1,) array of int
+        Where the knots of each ranked column start; a column without knots has an even grid.
+    knots : (all knots,) array
+    packed : (columns, cells) array of int
+        Score in units, times 256, plus the histogram interval.
+    precision : (columns, columns) array
+    donors : (donors, columns) array
+    mixer : (columns,) array
+    unit : float
+    largest : float
+        Largest number that is allowed.
+    expected, completed : (rows, columns) arrays
+        Filled here.
+    identity, codes : (rows,) arrays
+        Filled here.
+    bars : (columns, intervals) array of int
+        Added to.
+    together : (input columns + 1, input columns + 1) array of int
+        Added to: common gaps of two columns, and in the last cell the squared number of gaps.
+
+    Returns
+    -------
+    row : int
+        First row with a number that is too large, or -1.
+    """
+    n_rows, n_columns = values.shape
+    top = packed.shape[1] - 1.0
+    n_inputs = together.shape[0] - 1
+    told = missing.shape[0] > 0
+    gone = np.zeros(n_columns + 1, np.intp)
+    lost = np.zeros(n_inputs + 1, np.intp)
+    root = np.empty((n_columns, n_columns))
+    mean, move = np.empty(n_columns), np.empty(n_columns)
+    cells = np.empty(n_columns, np.intp)
+    for row in range(n_rows):
+        beyond = 0
+        for column in range(n_columns):
+            number = values[row, column]
+            beyond += np.abs(number) > largest
+            # Of a comparison with NaN both sides are 0 here.
+            place = (number - low[column]) * per_step[column]
+            place = place if place > 0.0 else 0.0
+            cells[column] = int(place if place < top else top)
+        if beyond:
+            return row
+        for column in range(n_columns):
+            if ranks[column] < ranks[column + 1]:
+                own = knots[ranks[column] : ranks[column + 1]]
+                number = values[row, column]
+                number = number if number == number else own[0]
+                cells[column] = np.searchsorted(own, number) + np.searchsorted(own, number, side="right")
+        n_gone = 0
+        mixed = 0.0
+        for column in range(n_columns):
+            gap = missing[row, owner[column]] if told else values[row, column] != values[row, column]
+            entry = packed[column, cells[column]]
+            score = 0.0 if gap else (entry >> 8) * unit
+            expected[row, column] = score
+            completed[row, column] = score
+            mixed += mixer[column] * score
+            gone[n_gone] = column
+            n_gone += gap
+            bars[column, entry & 255] += 1 - gap
+        n_lost = 0
+        if told:
+            for source in range(n_inputs):
+                lost[n_lost] = source
+                n_lost += missing[row, source]
+        else:
+            for one in range(n_gone):
+                lost[one] = gone[one]
+            n_lost = n_gone
+        code = np.uint64(0)
+        for one in range(n_lost):
+            code |= np.uint64(1) << np.uint64(lost[one] & 63)
+            for two in range(one, n_lost):
+                together[lost[one], lost[two]] += 1
+        together[n_inputs, n_inputs] += n_lost * n_lost
+        codes[row] = code
+        identity[row] = np.int64(mixed)
+        if n_gone == 0:
+            continue
+        hashed = (np.uint64(identity[row]) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(32)
+        donor = np.intp((hashed * np.uint64(donors.shape[0])) >> np.uint64(32))
+        for one in range(n_gone):
+            pull = 0.0
+            for column in range(n_columns):
+                pull += precision[gone[one], column] * expected[row, column]
+            mean[one] = -pull
+            move[one] = donors[donor, gone[one]]
+        _solve(precision, gone, n_gone, root, mean, move)
+        for one in range(n_gone):
+            whole = np.rint(mean[one] / unit) * unit
+            expected[row, gone[one]] = whole
+            completed[row, gone[one]] = whole + move[one]
+    return -1
+
+
+@numba.njit(cache=True, nogil=True, inline="always")  # type: ignore[untyped-decorator]
+def _solve(matrix: Any, chosen: Any, size: int, root: Any, first: Any, second: Any) -> None:
+    """Solve for two right-hand sides with some rows and columns of a matrix.
+
+    By L D L', L with ones on its diagonal, where 1 / D is kept: one division for each gap, and no root.
+    """
+    for one in range(size):
+        for two in range(one):
+            total = matrix[chosen[one], chosen[two]]
+            for k in range(two):
+                total -= root[one, k] * root[two, k] * root[k, k]
+            root[one, two] = total
+        pivot = matrix[chosen[one], chosen[one]]
+        for two in range(one):
+            # Off the diagonal is L D so far.
+            scaled = root[one, two] * root[two, two]
+            pivot -= scaled * root[one, two]
+            first[one] -= scaled * first[two]
+            second[one] -= scaled * second[two]
+        root[one, one] = 1.0 / pivot
+    for one in range(size - 1, -1, -1):
+        for k in range(one + 1, size):
+            first[one] -= root[k, one] * first[k]
+            second[one] -= root[k, one] * second[k]
+        first[one] *= root[one, one]
+        second[one] *= root[one, one]
