@@ -1,6 +1,7 @@
 """The fitted reference of DriftDetector: composes schema, profile and tests; counts rows, tests evidence."""
 
 import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -8,12 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gapdrift.bulk import Bulk, BulkCounter, expected_products, fit_bulk, look_up_scores
+from gapdrift.bulk import Bulk, BulkCounter, OutOfRangeError, expected_products, fit_bulk, look_up_scores
 from gapdrift.contrast import SMALLEST_VARIANCE, Contrast, Shape, central_moments, compare, entry_p_values
 from gapdrift.describe import describe_bin
-from gapdrift.encoding import LEVEL, Encoded, encode, encode_array
+from gapdrift.encoding import LEVEL, Encoded, encode, is_plain
 from gapdrift.errors import InputError
 from gapdrift.evidence import Evidence
+from gapdrift.gaussian import fitted_rows
 from gapdrift.histograms import Grid, count_cells, fit_grids, make_histogram
 from gapdrift.hypothesis import SMALLEST_P
 from gapdrift.profile import Profile, fit_profile
@@ -53,6 +55,9 @@ BULK_DONORS = 4_096
 
 BULK_CHOICE = 1_024
 """Residuals among which rows with few observed values choose, at least."""
+
+SAME_RATES = 0.02
+"""Difference of the missing rates of a column up to which both sides have the same gaps."""
 
 ENCODED_ROWS = 65_536
 """Rows of a large table encoded at once."""
@@ -197,13 +202,14 @@ def _fit_large(
     if not isinstance(profile.residuals, EmpiricalResiduals):
         return None
     grids = fit_grids(rows, schema)
-    bulk, powers = fit_bulk(profile, schema, grids, rows)
+    bulk, powers = fit_bulk(profile, schema, grids, rows, fitted_rows(len(rows), len(schema.owner)))
     origin = _fingerprint(schema, profile, grids)
     counter = BulkCounter(profile, schema, grids, bulk.bits, bulk.radius)
     evidence = _count_bulk(counter, schema, origin, table, unsee_singles=True)
     notes = schema.notes
     if table.n_rows > LARGE:
-        notes = (*notes, f"The reference has {table.n_rows:,} rows: {LARGE:,} of them, drawn at random, were learned from.")
+        sample = f"{LARGE:,} of them, drawn at random, were learned from, all are compared."
+        notes = (*notes, f"The reference has {table.n_rows:,} rows: {sample}")
     shape = _shape(profile, powers, len(rows))
     return ConditionalReference(schema, profile, shape, grids, evidence, origin, settings.min_effect, notes, bulk)
 
@@ -212,16 +218,26 @@ def _count_bulk(
     counter: BulkCounter, schema: Schema, origin: str, table: Any, *, unsee_singles: bool = False
 ) -> Evidence:
     """Evidence of the rows of a table, encoded a part at a time."""
+    notes: set[str] = set()
     if isinstance(table, Encoded):
         rows = encode(table, schema)
-        return Evidence(len(rows), counter.sums(rows), origin, rows.notes)
+        return Evidence(len(rows), counter.sums([rows], len(rows)), origin, rows.notes)
     source = Table.read(table)
-    parts = []
-    for start in range(0, max(source.n_rows, 1), ENCODED_ROWS):
-        part = source.slice(start, start + ENCODED_ROWS)
-        rows = encode_array(part.frame, schema) or encode(part, schema, unsee_singles=unsee_singles)
-        parts.append(Evidence(len(rows), counter.sums(rows), origin, rows.notes))
-    return sum(parts[1:], parts[0])
+    if is_plain(source, schema):
+        try:
+            return Evidence(source.n_rows, counter.sums([source.frame], source.n_rows), origin)
+        except OutOfRangeError:
+            # Encoding says which number it is.
+            pass
+
+    def parts() -> Iterator[Encoded]:
+        for start in range(0, max(source.n_rows, 1), ENCODED_ROWS):
+            rows = encode(source.slice(start, start + ENCODED_ROWS), schema, unsee_singles=unsee_singles)
+            notes.update(rows.notes)
+            yield rows
+
+    sums = counter.sums(parts(), source.n_rows)
+    return Evidence(source.n_rows, sums, origin, frozenset(notes))
 
 
 def _split(rows: Encoded, schema: Schema, rng: np.random.Generator) -> tuple[Encoded, Encoded, tuple[str, ...]]:
@@ -318,13 +334,13 @@ def _test(reference: ConditionalReference, window: Evidence, alpha: float) -> Dr
     contrast = compare(
         (own.n_rows, window.n_rows),
         (own.sums["statistics"], window.sums["statistics"]),
-        (_products(reference, own), _products(reference, window)),
+        _products(reference, window),
         reference.shape,
     )
     shares = [side.sums["statistics"][profile.layout.bins] / side.n_rows for side in (own, window)]
     pooled = (shares[0] * own.n_rows + shares[1] * window.n_rows) / contrast.n_rows
     careful = contrast.less(_reference_error(profile, own, window, reference.bulk))
-    values, null = test_values(careful, profile, pooled)
+    values, null = test_values(careful, profile, pooled, whole=_knows_products(reference, window))
     values = _hardly_seen(values, profile, window)
     tests = _only_seen(test_features(careful, profile, null, np.abs(contrast.difference)), profile, window)
     gaps = test_missingness(contrast, profile)
@@ -349,10 +365,22 @@ def _test(reference: ConditionalReference, window: Evidence, alpha: float) -> Dr
     )
 
 
-def _products(reference: ConditionalReference, side: Evidence) -> NDArray[np.float64]:
+def _products(reference: ConditionalReference, window: Evidence) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Sums of products of statistics, of the reference and of a window."""
+    own = reference.evidence
     if reference.bulk is None:
-        return side.sums["products"]
-    return expected_products(reference.bulk, reference.profile, reference.evidence, side)
+        return own.sums["products"], window.sums["products"]
+    return expected_products(reference.bulk, reference.profile, own, window)
+
+
+def _knows_products(reference: ConditionalReference, window: Evidence) -> bool:
+    """Whether the covariance of all products of columns is known well enough to test them together.
+
+    In bulk it is that of the reference's gaps, right for other gaps entry by entry, but not in every direction.
+    """
+    rates = reference.profile.layout.rates
+    one, two = (side.sums["statistics"][rates] / side.n_rows for side in (reference.evidence, window))
+    return reference.bulk is None or float(np.abs(one - two).max(initial=0.0)) <= SAME_RATES
 
 
 def _empty_notes(reference: ConditionalReference, window: Evidence) -> tuple[str, ...]:
@@ -414,8 +442,8 @@ def _reference_error(profile: Profile, own: Evidence, window: Evidence, bulk: Bu
         moved = min(float(np.abs(shares[0] - shares[1]).sum()), 1.0)
         crisp = 1.0 + moved**2 * (1.0 / bulk.n_learned + 1.0 / BULK_CHOICE) / (1.0 / m + 1.0 / n)
         ratio[layout.bins] = crisp
-        if not profile.direct:
-            ratio[layout.dependence] = crisp
+        # Of the columns themselves the covariance of the difference is known; see `gapdrift.bulk`.
+        ratio[layout.location if profile.direct else layout.dependence] = 1.0 if profile.direct else crisp
     return np.sqrt(np.maximum(ratio, 1.0))
 
 

@@ -5,7 +5,7 @@ from typing import Any, Self
 
 from gapdrift._random import RandomState, as_rng
 from gapdrift._shell import Detector
-from gapdrift._validation import check_choice, check_columns, check_effect
+from gapdrift._validation import check_choice, check_columns, check_count, check_effect
 from gapdrift.conditional_reference import (
     ConditionalReference,
     ConditionalSettings,

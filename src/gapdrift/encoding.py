@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from gapdrift.errors import SchemaError
 from gapdrift.schema import Column, Schema, labels_of
-from gapdrift.tables import MAX_MAGNITUDE, RawColumn, Table, quote
+from gapdrift.tables import RawColumn, Table, quote
 
-__all__ = ["LEVEL", "Encoded", "encode", "encode_array"]
+__all__ = ["LEVEL", "Encoded", "encode", "is_plain"]
 
 LEVEL = 1.0 / math.sqrt(2.0)
 """Entry of a one-hot column: two different levels are then at distance 1."""
@@ -88,20 +88,13 @@ def encode(table: Any, schema: Schema, *, unsee_singles: bool = False) -> Encode
     return Encoded(values, missing, frozenset(notes))
 
 
-def encode_array(table: Any, schema: Schema) -> Encoded | None:
-    """Matrix of an array of floats whose columns are the numbers of a schema, as fast as that can be; else None.
-
-    None also where a number is out of range: `encode` says which.
-    """
-    plain = isinstance(table, np.ndarray) and not isinstance(table, np.ma.MaskedArray) and table.ndim == 2
-    if not plain or schema.named or schema.ignored or table.dtype.kind != "f":
-        return None
-    if table.shape[1] != len(schema.columns) or any(column.kind != "number" for column in schema.columns):
-        return None
-    values = table.astype(np.float64, copy=False)
-    if (np.abs(values) > MAX_MAGNITUDE).any():
-        return None
-    return Encoded(values, np.isnan(values))
+def is_plain(table: Table, schema: Schema) -> bool:
+    """Whether a table is an array of floats whose columns are the numbers of a schema: its matrix is itself."""
+    array = table.frame
+    if not isinstance(array, np.ndarray) or isinstance(array, np.ma.MaskedArray) or schema.named or schema.ignored:
+        return False
+    numbers = all(column.kind == "number" for column in schema.columns)
+    return numbers and array.dtype == np.float64 and array.shape[1] == len(schema.columns)
 
 
 def _check_encoded(rows: Encoded, schema: Schema) -> Encoded:

@@ -320,7 +320,9 @@ def _check_conditional(reference: ConditionalReference) -> None:
         expect(found.shape == (3, size) and np.isfinite(found).all(), "a profile that counts")
         return
     _check_bulk(reference.bulk, profile)
-    shapes = {"statistics": (size,), "scatter": (len(schema.owner),) * 2, "cells": (n_cells,)}
+    square = (len(schema.owner), len(schema.owner))
+    shapes = {"statistics": (size,), "scatter": square, "cells": (n_cells,)}
+    shapes |= {"hidden": square} if profile.direct else {}
     _check_sums(reference.evidence, shapes)
     with _sound("a reference that counts"):
         sums = reference.count(_probe(schema)).sums

@@ -61,8 +61,19 @@ def merge_bins(shares: Vector, n_rows: int, centres: Matrix) -> Matrix:
     return groups
 
 
-def test_values(contrast: Contrast, profile: Profile, bin_shares: Vector) -> tuple[Finding, Null]:
-    """Finding of the values, with its parts location, dependence and bins, and the null draws behind it."""
+def test_values(
+    contrast: Contrast, profile: Profile, bin_shares: Vector, *, whole: bool = True
+) -> tuple[Finding, Null]:
+    """Finding of the values, with its parts location, dependence and bins, and the null draws behind it.
+
+    Parameters
+    ----------
+    contrast : Contrast
+    profile : Profile
+    bin_shares : (bins,) array
+    whole : bool, default True
+        Whether products of columns are tested together as well as one by one.
+    """
     layout = profile.layout
     smaller = min(contrast.n_reference, contrast.n_window)
     groups = merge_bins(bin_shares, smaller, profile.centres)
@@ -74,7 +85,7 @@ def test_values(contrast: Contrast, profile: Profile, bin_shares: Vector) -> tup
     null = make_null(joint)
     rank = max(contrast.n_rows // ROWS_PER_RANK, 2)
     location = _test_location(contrast.part(layout.location), _part(null, layout.location), profile, rank)
-    dependence = _test_dependence(contrast.part(layout.dependence), _part(null, layout.dependence), rank)
+    dependence = _test_dependence(contrast.part(layout.dependence), _part(null, layout.dependence), rank, whole=whole)
     bins_block = slice(plain, plain + len(groups))
     bins = wald("bins", joint.part(bins_block), _part(null, bins_block), rank)
     finding = _combine_findings("values", [(location, 1.0), (dependence, 1.0), (bins, 0.5)])
@@ -195,8 +206,10 @@ def _test_location(contrast: Contrast, null: Null, profile: Profile, rank: int) 
     return _together("location", [(along, 0.5), (largest("location", contrast, null.draws), 0.5)])
 
 
-def _test_dependence(contrast: Contrast, null: Null, rank: int) -> Component | None:
+def _test_dependence(contrast: Contrast, null: Null, rank: int, *, whole: bool) -> Component | None:
     one = largest("dependence", contrast, null.draws)
+    if not whole:
+        return one
     return _together("dependence", [(one, 0.8), (wald("dependence", contrast, null, rank), 0.2)])
 
 

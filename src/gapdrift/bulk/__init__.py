@@ -7,6 +7,7 @@ single bin, by one of thousands of residuals that the row itself chooses, instea
 
 from gapdrift.bulk._counter import Bulk, BulkCounter, fit_bulk
 from gapdrift.bulk._lookup import look_up_scores
+from gapdrift.bulk._reading import OutOfRangeError
 from gapdrift.bulk._spread import expected_products
 
-__all__ = ["Bulk", "BulkCounter", "expected_products", "fit_bulk", "look_up_scores"]
+__all__ = ["Bulk", "BulkCounter", "OutOfRangeError", "expected_products", "fit_bulk", "look_up_scores"]

@@ -8,8 +8,8 @@ import numpy as np
 __all__ = ["fill_rows"]
 
 
-@numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})  # type: ignore[untyped-decorator]
-def fill_rows(
+@numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def fill_rows(  # noqa: PLR0912, PLR0915 - one loop over rows, so that each is in the registers once
     values: Any,
     missing: Any,
     owner: Any,
@@ -111,8 +111,9 @@ def fill_rows(
                 lost[one] = gone[one]
             n_lost = n_gone
         code = np.uint64(0)
+        for one in range(n_gone):
+            code |= np.uint64(1) << np.uint64(gone[one] & 63)
         for one in range(n_lost):
-            code |= np.uint64(1) << np.uint64(lost[one] & 63)
             for two in range(one, n_lost):
                 together[lost[one], lost[two]] += 1
         together[n_inputs, n_inputs] += n_lost * n_lost
@@ -136,7 +137,7 @@ def fill_rows(
     return -1
 
 
-@numba.njit(cache=True, nogil=True, inline="always")  # type: ignore[untyped-decorator]
+@numba.njit(cache=True, nogil=True, inline="always")
 def _solve(matrix: Any, chosen: Any, size: int, root: Any, first: Any, second: Any) -> None:
     """Solve for two right-hand sides with some rows and columns of a matrix.
 

@@ -1,5 +1,6 @@
 """Sums of the statistics of many rows."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,8 +9,10 @@ from numpy.typing import NDArray
 from gapdrift.bulk._book import MAX_GAPS
 from gapdrift.bulk._gaps import Filled, GapFiller
 from gapdrift.bulk._lookup import N_CELLS, make_lookup
+from gapdrift.bulk._reading import Reader, Tally
 from gapdrift.encoding import Encoded
 from gapdrift.gaussian import Patterns, find_patterns
+from gapdrift.gaussian._dense import dense_blocks, gap_covariance
 from gapdrift.gaussian._patterns import row_keys
 from gapdrift.histograms import Grid, count_levels
 from gapdrift.profile import Profile, bin_probabilities, gap_statistics
@@ -52,7 +55,7 @@ class Bulk:
     radius : float
         Bins are told apart by positions within this distance of the centre, along each direction.
     n_learned : int
-        Rows that the profile was learned from.
+        Rows that the model was learned from.
     """
 
     covariance: Matrix
@@ -77,15 +80,13 @@ class BulkCounter:
     def __init__(self, profile: Profile, schema: Schema, grids: tuple[Grid, ...], bits: Vector, radius: float) -> None:
         assert isinstance(profile.residuals, EmpiricalResiduals)
         self.profile, self.schema, self.grids, self.bits = profile, schema, grids, bits
-        # Whether each input column is one matrix column.
-        self._plain = np.array_equal(schema.owner, np.arange(len(schema.columns)))
-        self.lookup = make_lookup(profile.scores, profile.model.mean, schema.owner, grids)
-        self.filler = GapFiller(profile.residuals)
-        pulled = profile.residuals.pulled
-        self._averaged = EmpiricalResiduals(
-            profile.residuals.precision, profile.residuals.moments, pulled[:: max(1, len(pulled) // N_AVERAGED)]
-        )
-        # Whether a pattern in the book can leave too little.
+        residuals = profile.residuals
+        self.filler = GapFiller(residuals)
+        lookup = make_lookup(profile.scores, profile.model.mean, schema.owner, grids)
+        self.reader = Reader(lookup, self.filler, schema.owner, len(schema.columns))
+        few = residuals.pulled[:: max(1, len(residuals.pulled) // N_AVERAGED)]
+        self._averaged = EmpiricalResiduals(residuals.precision, residuals.moments, few)
+        # Whether a pattern in the book can leave too little to choose a residual by.
         self._may_lack = bool(np.sort(bits)[:-MAX_GAPS].sum() < ENOUGH_BITS)
         # Positions and centres are whole numbers so small that their products, summed up, are exact.
         n_directions = profile.directions.shape[1]
@@ -94,44 +95,53 @@ class BulkCounter:
         centres = np.clip(np.rint(profile.centres * self._per_radius), -reach, reach)
         self._centres, self._squares = (-2.0 * centres).astype(np.float32), (centres**2).sum(axis=1).astype(np.float32)
 
-    def sums(self, rows: Encoded) -> dict[str, Vector]:
-        """Sums of the statistics of rows, of the products of their expected scores, and histograms."""
+    def sums(self, chunks: Iterable[Encoded | Matrix], n_rows: int) -> dict[str, Vector]:
+        """Sums over rows: statistics, products of expected scores, what gaps hide, and histograms.
+
+        Parameters
+        ----------
+        chunks : iterable of Encoded or (rows, columns) array
+            Of an array NaN is what is missing.
+        n_rows : int
+            Of all chunks.
+        """
         profile, layout = self.profile, self.profile.layout
-        statistics, scatter = np.zeros(layout.patterns.stop), np.zeros((len(profile.owner),) * 2)
-        known = np.zeros(0)
-        cells = np.zeros(sum(map(len, self.grids)))
-        for start in range(0, len(rows), CHUNK):
-            part = _part(rows, start)
-            keys, gaps, filled = self._fill(part)
-            known = _add(known, np.bincount(np.maximum(filled.pattern, 0)))
+        size = len(profile.owner)
+        statistics, scatter, hidden = np.zeros(layout.patterns.stop), np.zeros((size, size)), np.zeros((size, size))
+        tally = Tally.zero(size, len(self.schema.columns))
+        known = np.zeros(len(self.filler.book.codes))
+        levels = np.zeros(sum(map(len, self.grids)))
+        for values, missing in _parts(chunks):
+            filled, gaps = self.reader.read(values, missing, tally, n_rows)
             statistics[layout.location] += filled.expected.sum(axis=1)
             scatter += filled.expected @ filled.expected.T
+            statistics[layout.bins] += self._count_bins(filled, gaps)
             if profile.direct:
-                statistics[layout.dependence] += self._lost_by_others(filled, gaps)
+                known = _add(known, np.bincount(np.maximum(filled.pattern, 0)))
+                rest = np.flatnonzero(filled.pattern < 0)
+                if len(rest):
+                    patterns = find_patterns(np.ascontiguousarray(gaps[:, rest].T))
+                    self._add_hidden(patterns, np.bincount(patterns.index).astype(float), statistics, hidden)
             else:
                 along = self._along(filled)
                 statistics[layout.dependence] += (along @ along.T)[tuple(profile.products)]
-            statistics[layout.bins] += self._count_bins(filled, gaps)
-            if not self._plain:
-                statistics[layout.rates.start :] += _count_gaps(part.missing, profile.gap_pairs)
-            elif (filled.pattern < 0).any():
-                statistics[layout.rates.start :] += _count_gaps(part.missing[filled.pattern < 0], profile.gap_pairs)
-            cells += self._count_cells(part, keys, gaps)
+            levels += self._count_levels(values)
         if profile.direct:
-            statistics[layout.dependence] += scatter[tuple(profile.products)] + self._lost_by_known(known)
-        if self._plain:
-            missing = self.filler.book.missing[: len(known)]
-            statistics[layout.rates.start :] += known @ gap_statistics(missing, profile.gap_pairs)
-        return {"statistics": statistics, "scatter": scatter, "cells": cells}
+            statistics[layout.dependence] += scatter[tuple(profile.products)]
+            patterns, counts = self._known_patterns(known)
+            self._add_hidden(patterns, counts, statistics, hidden)
+        statistics[layout.rates.start :] = _gap_sums(tally, profile.gap_pairs)
+        sums = {"statistics": statistics, "scatter": scatter, "cells": levels + self._bars(tally)}
+        return sums | ({"hidden": hidden} if profile.direct else {})
 
     def statistics(self, rows: Encoded) -> Matrix:
         """Statistics of each row, (rows, statistics): what `sums` adds up."""
         profile = self.profile
         first, second = profile.products
+        tally = Tally.zero(len(profile.owner), len(self.schema.columns))
         parts = []
-        for start in range(0, len(rows), CHUNK):
-            part = _part(rows, start)
-            _, gaps, filled = self._fill(part)
+        for values, missing in _parts([rows]):
+            filled, gaps = self.reader.read(values, missing, tally, 0)
             if profile.direct:
                 patterns = find_patterns(np.ascontiguousarray(gaps.T))
                 lost = profile.residuals.lost_products(patterns, profile.directions)[:, first, second]
@@ -144,39 +154,44 @@ class BulkCounter:
             if len(soft):
                 shares, _, index = self._spread(filled, gaps, soft)
                 bins[soft] = shares[index]
-            gap_part = gap_statistics(part.missing, profile.gap_pairs)
+            assert missing is not None
+            gap_part = gap_statistics(missing, profile.gap_pairs)
             parts.append(np.column_stack([filled.expected.T, dependence, bins, gap_part]))
         return np.concatenate(parts)
 
-    def _fill(self, rows: Encoded) -> tuple[NDArray[np.uint16], Mask, Filled]:
-        gaps = np.ascontiguousarray(rows.missing.T)
-        if not self._plain:
-            gaps = gaps[self.schema.owner]
-        keys = self.lookup.keys(rows.values, gaps)
-        return keys, gaps, self.filler.fill(self.lookup.centred(keys, gaps), gaps)
+    def _known_patterns(self, known: Vector) -> tuple[Patterns, Vector]:
+        """Patterns of the book that were met, and how often; in an order that does not depend on when that was."""
+        book = self.filler.book
+        order = np.lexsort([book.codes[: len(known)], book.n_gaps[: len(known)]])
+        order = order[(known[order] > 0) & (order > 0)]
+        missing = np.concatenate([book.missing[:1], book.missing[order]])
+        return Patterns(missing, np.zeros(0, dtype=np.intp)), np.concatenate([[0.0], known[order]])
 
-    def _lost_by_known(self, counts: Vector) -> Vector:
-        """Products that expected values lack, summed over rows whose patterns the book has."""
-        patterns = find_patterns(self.filler.book.missing[: len(counts)][counts > 0])
-        return self._lost(patterns, counts[counts > 0])
+    def _add_hidden(self, patterns: Patterns, counts: Vector, statistics: Vector, hidden: Matrix) -> None:
+        """Add what the gaps of some rows hide: products that their expected values lack, and conditional covariances.
 
-    def _lost_by_others(self, filled: Filled, gaps: Mask) -> Vector | float:
-        rest = np.flatnonzero(filled.pattern < 0)
-        if not len(rest):
-            return 0.0
-        return self._lost(find_patterns(np.ascontiguousarray(gaps[:, rest].T)), np.ones(len(rest)))
-
-    def _lost(self, patterns: Patterns, weights: Vector) -> Vector:
-        """Weighted sum over rows of the products that their gaps hide."""
-        total = np.zeros(self.profile.products.shape[1])
-        counts = np.bincount(patterns.index, weights, len(patterns.missing))
+        Parameters
+        ----------
+        patterns : Patterns
+        counts : (patterns,) array
+            Rows of each.
+        statistics, hidden : arrays
+            Added to.
+        """
+        profile = self.profile
         complete, none = patterns.missing[:1], np.zeros(0, dtype=np.intp)
+        total = np.zeros(hidden.shape)
         for start in range(1, len(counts), PATTERNS_AT_ONCE):
             part = slice(start, start + PATTERNS_AT_ONCE)
             chosen = Patterns(np.concatenate([complete, patterns.missing[part]]), none)
-            lost = self.profile.residuals.lost_products(chosen, self.profile.directions)[1:]
-            total += np.tensordot(counts[part], lost, axes=1)[tuple(self.profile.products)]
-        return total
+            lost = profile.residuals.lost_products(chosen, profile.directions)[1:]
+            total += np.tensordot(counts[part], lost, axes=1)
+            weights = np.concatenate([[0.0], counts[part]])
+            for block, columns in dense_blocks(chosen):
+                covariance = gap_covariance(self.filler.precision, columns) * weights[block.patterns, None, None]
+                cells = columns[:, :, None] * len(hidden) + columns[:, None, :]
+                hidden += np.bincount(cells.ravel(), covariance.ravel(), hidden.size).reshape(hidden.shape)
+        statistics[profile.layout.dependence] += total[tuple(profile.products)]
 
     def _along(self, filled: Filled) -> Matrix:
         """Completed rows along the directions."""
@@ -210,8 +225,7 @@ class BulkCounter:
         incomplete = np.flatnonzero(filled.pattern != 0 if self._may_lack else filled.pattern < 0)
         if not len(incomplete):
             return incomplete
-        bits = self.bits @ ~gaps[:, incomplete]
-        return incomplete[bits < ENOUGH_BITS]
+        return incomplete[self.bits @ ~gaps[:, incomplete] < ENOUGH_BITS]
 
     def _spread(self, filled: Filled, gaps: Mask, rows: Indices) -> tuple[Matrix, Vector, Indices]:
         """Probabilities of the bins for the different ones of some rows, how many are like each, and which one each is.
@@ -229,19 +243,28 @@ class BulkCounter:
         scatter = self._averaged.scatter(patterns, profile.directions, profile.centres)
         return bin_probabilities(along, profile.centres, scatter, patterns.index), counts.astype(float), index
 
-    def _count_cells(self, rows: Encoded, keys: NDArray[np.uint16], gaps: Mask) -> Vector:
-        parts = []
-        for index, grid in enumerate(self.grids):
-            columns = np.flatnonzero(self.schema.owner == index)
-            if grid.edges:
-                column = int(columns[0])
-                parts.append(self.lookup.count(column, keys, int(np.count_nonzero(gaps[column]))))
-            else:
-                parts.append(count_levels(rows.values[:, columns], grid))
+    def _count_levels(self, values: Matrix) -> Vector | float:
+        """Rows of each level; 0 in the places of numbers."""
+        if not any(grid.labels for grid in self.grids):
+            return 0.0
+        parts = [
+            count_levels(values[:, self.schema.owner == index], grid) if grid.labels else np.zeros(len(grid))
+            for index, grid in enumerate(self.grids)
+        ]
+        return np.concatenate(parts)
+
+    def _bars(self, tally: Tally) -> Vector:
+        """Counts of numbers, all columns one after the other; 0 in the places of levels."""
+        first = np.searchsorted(self.schema.owner, np.arange(len(self.grids)))
+        parts = [
+            tally.bars[first[index]] if grid.edges else np.zeros(len(grid)) for index, grid in enumerate(self.grids)
+        ]
         return np.concatenate(parts) if parts else np.zeros(0)
 
 
-def fit_bulk(profile: Profile, schema: Schema, grids: tuple[Grid, ...], rows: Encoded) -> tuple[Bulk, Matrix]:
+def fit_bulk(
+    profile: Profile, schema: Schema, grids: tuple[Grid, ...], rows: Encoded, n_learned: int
+) -> tuple[Bulk, Matrix]:
     """What bulk counting needs, learned on the rows that the profile was learned from.
 
     Parameters
@@ -250,6 +273,8 @@ def fit_bulk(profile: Profile, schema: Schema, grids: tuple[Grid, ...], rows: En
     schema : Schema
     grids : tuple of Grid
     rows : Encoded
+    n_learned : int
+        Rows that the model was fitted to.
 
     Returns
     -------
@@ -257,16 +282,26 @@ def fit_bulk(profile: Profile, schema: Schema, grids: tuple[Grid, ...], rows: En
     powers : (4, statistics) array
         Sums of the first four powers of the statistics of these rows.
     """
-    lookup = make_lookup(profile.scores, profile.model.mean, schema.owner, grids)
-    gaps = rows.missing[:, schema.owner].T
-    keys = lookup.keys(rows.values, gaps)
+    lookup = make_lookup(profile.scores)
+    gaps = np.ascontiguousarray(rows.missing[:, schema.owner].T)
+    keys = lookup.keys(np.array(rows.values.T, order="C"), gaps)
     bits = np.array([_bits(cells[~hidden]) for cells, hidden in zip(keys, gaps, strict=True)])
     reach = max(float(np.abs(profile.centres).max(initial=0.0)), 1.0)
-    radius = 2.0 ** np.ceil(np.log2(2.0 * reach))
+    radius = float(2.0 ** np.ceil(np.log2(2.0 * reach)))
     statistics = BulkCounter(profile, schema, grids, bits, radius).statistics(rows)
     powers = np.stack([(statistics**power).sum(axis=0) for power in (1, 2, 3, 4)])
-    covariance = np.cov(statistics, rowvar=False)
-    return Bulk(covariance, bits, radius, len(rows)), powers
+    return Bulk(np.cov(statistics, rowvar=False), bits, radius, n_learned), powers
+
+
+def _parts(chunks: Iterable[Encoded | Matrix]) -> Iterable[tuple[Matrix, Mask | None]]:
+    """Runs of rows that fit into the cache."""
+    for chunk in chunks:
+        for start in range(0, len(chunk), CHUNK):
+            part = slice(start, start + CHUNK)
+            if isinstance(chunk, Encoded):
+                yield chunk.values[part], chunk.missing[part]
+            else:
+                yield chunk[part], None
 
 
 def _bits(keys: NDArray[np.uint16]) -> float:
@@ -276,19 +311,10 @@ def _bits(keys: NDArray[np.uint16]) -> float:
     return float(-np.log2(np.clip(same, 1.0 / N_CELLS, 1.0)))
 
 
-def _count_gaps(missing: Mask, pairs: Indices) -> Vector:
+def _gap_sums(tally: Tally, pairs: Indices) -> Vector:
     """Sum of `gapdrift.profile.gap_statistics` over rows."""
-    gaps = missing.T.astype(np.float32)
-    number = gaps.sum(axis=0).astype(float)
-    chosen, places = np.unique(pairs, return_inverse=True)
-    together = gaps[chosen] @ gaps[chosen].T
-    first, second = places.reshape(2, -1)
-    return np.concatenate([gaps.sum(axis=1), together[first, second], [(number**2).sum()]])
-
-
-def _part(rows: Encoded, start: int) -> Encoded:
-    part = slice(start, start + CHUNK)
-    return Encoded(rows.values[part], rows.missing[part])
+    inner = tally.together[:-1, :-1]
+    return np.concatenate([np.diag(inner), inner[pairs[0], pairs[1]], tally.together[-1:, -1]]).astype(float)
 
 
 def _add(one: Vector, two: NDArray[np.intp]) -> Vector:

@@ -59,9 +59,9 @@ class GapFiller:
     def __init__(self, residuals: EmpiricalResiduals) -> None:
         self.precision = residuals.precision
         self.book = Book(residuals.precision)
-        self._donors = np.ascontiguousarray(residuals.pulled.T)
+        self.donors = np.ascontiguousarray(residuals.pulled.T)
         # Odd multipliers below 2^20: products with scores, whole multiples of UNIT, and their sums are exact.
-        self._mixer = ((np.arange(1, len(residuals.precision) + 1) * 2_654_435_761) % 2**20 | 1) / UNIT
+        self.mixer = ((np.arange(1, len(residuals.precision) + 1) * 2_654_435_761) % 2**20 | 1) / UNIT
 
     def fill(self, scores: NDArray[np.float32], gaps: Mask) -> Filled:
         """Fill the gaps of some rows.
@@ -79,13 +79,13 @@ class GapFiller:
         observed values: the same row always gets the same one, whatever rows come with it.
         """
         expected = scores.astype(np.float64)
-        identity = (self._mixer @ expected).astype(np.int64)
+        identity = (self.mixer @ expected).astype(np.int64)
         active = np.flatnonzero(gaps.any(axis=1))
         if not len(active):
             return Filled(expected, scores, np.zeros(scores.shape[1], dtype=np.intp), identity)
         hashed = (identity.view(np.uint64) * MIX) >> np.uint64(32)
-        donor = ((hashed * np.uint64(self._donors.shape[1])) >> np.uint64(32)).astype(np.intp)
-        pattern = self.book.find(_codes(gaps), gaps) if len(gaps) <= MAX_CODED else np.where(gaps.any(axis=0), -1, 0)
+        donor = ((hashed * np.uint64(self.donors.shape[1])) >> np.uint64(32)).astype(np.intp)
+        pattern = self.find(None, gaps)
         pull = np.zeros(expected.shape) if len(active) < len(gaps) else np.empty(expected.shape)
         pull[active] = self.precision[active] @ expected
         work = _Work(expected, scores, pull, donor)
@@ -99,13 +99,26 @@ class GapFiller:
             self._fill_others(work, gaps, rest)
         return Filled(expected, scores, pattern, identity)
 
+    def find(self, codes: NDArray[np.uint64] | None, gaps: Mask) -> Indices:
+        """Page of the book of each row, -1 where it has none.
+
+        Parameters
+        ----------
+        codes : (rows,) array of uint64 or None
+            Equal for equal patterns, 0 for complete rows; None makes them.
+        gaps : (columns, rows) array of bool
+        """
+        if len(gaps) > MAX_CODED:
+            return np.where(gaps.any(axis=0), -1, 0)
+        return self.book.find(_codes(gaps) if codes is None else codes, gaps)
+
     def _fill_known(self, work: "_Work", pages: Pages, page: Indices, rows: Indices) -> None:
         """Rows whose patterns the book has, all with equally many gaps."""
         size, n_rows = len(pages.columns), work.expected.shape[1]
         columns = pages.columns.take(page, axis=1)
         cells = columns * n_rows + rows
         pulls = work.pull.ravel().take(cells)
-        given = self._donors.ravel().take(columns * self._donors.shape[1] + work.donor[rows])
+        given = self.donors.ravel().take(columns * self.donors.shape[1] + work.donor[rows])
         if size > MAX_UNROLLED:
             weights = pages.covariance.take(page, axis=2).transpose(2, 0, 1)
             both = weights @ np.stack([pulls.T, given.T], axis=2)
@@ -126,7 +139,7 @@ class GapFiller:
             covariance = gap_covariance(self.precision, columns)
             gone, rows = columns[block.local], rest[block.rows][:, None]
             means = -apply(covariance, block.local, work.pull[gone, rows])
-            moves = apply(covariance, block.local, self._donors[gone, work.donor[rows]])
+            moves = apply(covariance, block.local, self.donors[gone, work.donor[rows]])
             _put(work, gone * work.expected.shape[1] + rows, means, moves)
 
 
@@ -150,8 +163,7 @@ def _put(work: _Work, cells: Indices, means: Matrix, moves: Matrix) -> None:
 
 def _codes(gaps: Mask) -> NDArray[np.uint64]:
     """One number per row, equal for equal patterns of gaps and 0 for complete rows."""
-    packed = np.packbits(gaps, axis=0)
-    codes = packed[0].astype(np.uint64)
-    for place, byte in enumerate(packed[1:], 1):
-        codes |= byte.astype(np.uint64) << np.uint64(8 * place)
-    return codes
+    packed = np.packbits(np.ascontiguousarray(gaps.T), axis=1, bitorder="little")
+    padded = np.zeros((len(packed), 8), dtype=np.uint8)
+    padded[:, : packed.shape[1]] = packed
+    return padded.view("<u8")[:, 0].astype(np.uint64, copy=False)

@@ -25,6 +25,9 @@ UNIT = 2.0**-14
 COARSE = 0.02
 """Difference of a number's score and that of its cell above which another grid is tried."""
 
+TAIL = 500
+"""One knot in so many, on either side, may lie beyond the grid."""
+
 
 @dataclass(frozen=True, eq=False)
 class Lookup:
@@ -32,37 +35,38 @@ class Lookup:
 
     Parameters
     ----------
-    low, per_step : (columns, 1) arrays
-        A number x falls into the cell (x - low) per_step, the outer cells also take what lies beyond.
+    low, per_step : (columns,) arrays
+        A number x falls into the cell (x - low) per_step; the outer cells also take what lies beyond.
     ranked : mapping of int to (knots,) array
         Columns for which no even grid is fine enough: cell 2 i + 1 is knot i itself, cell 2 i what lies below it.
     scores : (columns, N_CELLS) array
         Less the model's mean.
-    intervals : mapping of int to (N_CELLS,) array of int
+    intervals : (columns, N_CELLS) array of int
         Histogram interval of each cell, for columns of numbers.
     """
 
-    low: Matrix
-    per_step: Matrix
+    low: Vector
+    per_step: Vector
     ranked: dict[int, Vector]
     scores: NDArray[np.float32]
-    intervals: dict[int, NDArray[np.uint8]]
+    intervals: NDArray[np.uint8]
 
     def keys(self, values: Matrix, gaps: Mask) -> Keys:
         """Cell of each number: (columns, rows); 0 in gaps.
 
         Parameters
         ----------
-        values : (rows, columns) array
+        values : (columns, rows) array
+            Changed.
         gaps : (columns, rows) array of bool
         """
-        place = values.T - self.low
-        place *= self.per_step
-        np.clip(place, 0.0, N_CELLS - 1.0, out=place)
-        np.copyto(place, 0.0, where=gaps)
-        keys = place.astype(np.uint16)
-        for column, knots in self.ranked.items():
-            cells = np.searchsorted(knots, values[:, column]) + np.searchsorted(knots, values[:, column], side="right")
+        exact = {column: _ranks(knots, values[column]) for column, knots in self.ranked.items()}
+        values -= self.low[:, None]
+        values *= self.per_step[:, None]
+        np.clip(values, 0.0, N_CELLS - 1.0, out=values)
+        np.copyto(values, 0.0, where=gaps)
+        keys = values.astype(np.uint16)
+        for column, cells in exact.items():
             keys[column] = np.where(gaps[column], 0, cells)
         return keys
 
@@ -74,34 +78,41 @@ class Lookup:
         np.copyto(found, 0.0, where=gaps)
         return found
 
-    def count(self, column: int, keys: Keys, n_missing: int) -> NDArray[np.intp]:
-        """Observed numbers of a column in each interval of its histogram."""
-        table = self.intervals[column]
-        counts = np.bincount(np.take(table, keys[column], mode="wrap"), minlength=N_INTERVALS)
-        counts[table[0]] -= n_missing
+    def count(self, keys: Keys, gaps: Mask) -> NDArray[np.intp]:
+        """Observed numbers in each interval of each column's histogram: (columns, intervals)."""
+        counts = np.empty((len(keys), N_INTERVALS), dtype=np.intp)
+        for table, cells, hidden, row in zip(self.intervals, keys, gaps, counts, strict=True):
+            row[:] = np.bincount(np.take(table, cells, mode="wrap"), minlength=N_INTERVALS)
+            row[table[0]] -= np.count_nonzero(hidden)
         return counts
 
 
-def make_lookup(scores: Scores, mean: Vector, owner: NDArray[np.intp], grids: tuple[Grid, ...]) -> Lookup:
+def make_lookup(
+    scores: Scores,
+    mean: Vector | None = None,
+    owner: NDArray[np.intp] | None = None,
+    grids: tuple[Grid, ...] | None = None,
+) -> Lookup:
     """Grids of the columns of a profile.
 
     Parameters
     ----------
     scores : Scores
-    mean : (columns,) array
-        Of the model of the scores.
-    owner : (columns,) array of int
+    mean : (columns,) array, optional
+        Of the model of the scores; by default zero.
+    owner : (columns,) array of int, optional
         Input column behind each matrix column.
-    grids : tuple of Grid
-        Histogram of each input column, or none at all.
+    grids : tuple of Grid, optional
+        Histogram of each input column.
     """
-    n_columns = len(mean)
-    low, per_step = np.zeros((n_columns, 1)), np.ones((n_columns, 1))
+    n_columns = len(scores.knots)
+    low, per_step = np.zeros(n_columns), np.ones(n_columns)
     table = np.zeros((n_columns, N_CELLS))
     ranked: dict[int, Vector] = {}
-    intervals: dict[int, NDArray[np.uint8]] = {}
+    intervals = np.zeros((n_columns, N_CELLS), dtype=np.uint8)
     for column, pair in enumerate(scores.knots):
         if pair is None:
+            # A level has the entries 0 and 0.7.
             per_step[column] = 2.0
             table[column, 1:] = LEVEL
             continue
@@ -111,25 +122,30 @@ def make_lookup(scores: Scores, mean: Vector, owner: NDArray[np.intp], grids: tu
             places, table[column] = _rank_grid(*pair)
         else:
             low[column], per_step[column], places, table[column] = even
-        if grids:
+        if grids is not None and owner is not None:
             intervals[column] = _intervals(places, grids[owner[column]])
-    centred = np.rint((table - mean[:, None]) / UNIT) * UNIT
+    shift = 0.0 if mean is None else mean[:, None]
+    centred = np.rint((table - shift) / UNIT) * UNIT
     return Lookup(low, per_step, ranked, centred.astype(np.float32), intervals)
 
 
 def look_up_scores(scores: Scores, values: Matrix) -> Matrix:
     """Scores of numbers as the table gives them, (rows, columns); NaN stays NaN."""
-    n_columns = values.shape[1]
-    lookup = make_lookup(scores, np.zeros(n_columns), np.arange(n_columns), ())
-    gaps = np.ascontiguousarray(np.isnan(values).T)
-    found: Matrix = lookup.centred(lookup.keys(values, gaps), gaps).T.astype(np.float64)
+    lookup = make_lookup(scores)
+    turned = np.array(values.T, order="C")
+    gaps = np.isnan(turned)
+    found: Matrix = lookup.centred(lookup.keys(turned, gaps), gaps).T.astype(np.float64)
     found[gaps.T] = np.nan
     return found
 
 
+def _ranks(knots: Vector, values: Vector) -> NDArray[np.intp]:
+    return np.searchsorted(knots, values) + np.searchsorted(knots, values, side="right")
+
+
 def _even_grid(knots: Vector, scores: Vector) -> tuple[float, float, Vector, Vector] | None:
     """Start, cells per unit, middles and scores of an even grid; None where it would be too coarse."""
-    tail = len(knots) // 500
+    tail = len(knots) // TAIL
     for low, high in ((knots[0], knots[-1]), (knots[tail], knots[-1 - tail])):
         with np.errstate(all="ignore"):
             per_step = (N_CELLS - 1.0) / (high - low)

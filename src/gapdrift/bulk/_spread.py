@@ -1,4 +1,4 @@
-"""The covariance of a window's statistics, by what the reference shows and the window's own sums tell."""
+"""The covariance of the statistics of two sides, by what the reference shows and the sums tell."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,6 +7,7 @@ from gapdrift.bulk._counter import Bulk
 from gapdrift.contrast import SMALLEST_VARIANCE
 from gapdrift.evidence import Evidence
 from gapdrift.profile import Profile
+from gapdrift.residuals import EmpiricalResiduals
 
 __all__ = ["expected_products"]
 
@@ -14,45 +15,76 @@ Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 
 
-def expected_products(bulk: Bulk, profile: Profile, own: Evidence, side: Evidence) -> Matrix:
-    """Sum of the products of statistics over rows, as they would be with the correlations of the reference.
+def expected_products(bulk: Bulk, profile: Profile, own: Evidence, window: Evidence) -> tuple[Matrix, Matrix]:
+    """Sums of the products of statistics over the rows of both sides, as they would be with one covariance.
 
     Parameters
     ----------
     bulk : Bulk
     profile : Profile
-    own : Evidence
-        Of the reference.
-    side : Evidence
-        Of the rows in question: of a window, or of the reference itself.
+    own, window : Evidence
 
     Returns
     -------
-    products : (statistics, statistics) array
+    products : pair of (statistics, statistics) arrays
+        Of the reference, then of the window.
 
     Notes
     -----
-    Where nothing changed, window and reference have one covariance C, up to what their gaps make of it: the gaps of a
-    row take away what its expected scores could differ by. The covariance of the expected scores is therefore the
-    rows' own, S; with T = S^1/2 C^-1/2 for these statistics and factors for the others, the whole is T C T'. The
-    variances of shares follow from the shares, and expected products vary as much as there are pairs of observed cells.
+    Where nothing changed, both sides have one covariance C, up to what their gaps make of it. The covariance S of the
+    expected scores follows from sums of both sides; with T = S^1/2 C^-1/2 for these statistics and factors for the
+    others, the whole is T C T'. The variances of shares follow from the shares, and expected products vary as much as
+    there are pairs of observed cells.
     """
+    return _products(bulk, profile, own, own, window), _products(bulk, profile, window, own, window)
+
+
+def _products(bulk: Bulk, profile: Profile, side: Evidence, own: Evidence, window: Evidence) -> Matrix:
     layout = profile.layout
-    known = np.diag(bulk.covariance)
     mean = side.sums["statistics"] / side.n_rows
-    location = side.sums["scatter"] / side.n_rows - np.outer(mean[layout.location], mean[layout.location])
+    known = np.diag(bulk.covariance)
     variance = _variances(profile, own, side, known)
     present = known > SMALLEST_VARIANCE
     factor = np.where(present, np.sqrt(variance / np.where(present, known, 1.0)), 0.0)
     covariance = bulk.covariance * np.outer(factor, factor)
     np.fill_diagonal(covariance, variance)
-    before = bulk.covariance[layout.location, layout.location]
-    turn = _root(location) @ _inverse_root(before)
+    location = _location(bulk, profile, own, window) if profile.direct else _own_location(profile, side)
+    turn = _root(location) @ _inverse_root(bulk.covariance[layout.location, layout.location])
     others = slice(layout.location.stop, None)
     crossed = (turn @ bulk.covariance[layout.location, others]) * factor[others]
     covariance[layout.location, layout.location] = location
     covariance[layout.location, others], covariance[others, layout.location] = crossed, crossed.T
     return np.asarray(side.n_rows * (covariance + np.outer(mean, mean)))
+
+
+def _own_location(profile: Profile, side: Evidence) -> Matrix:
+    """Covariance of the expected scores of one side."""
+    mean = side.sums["statistics"][profile.layout.location] / side.n_rows
+    return np.asarray(side.sums["scatter"] / side.n_rows - np.outer(mean, mean))
+
+
+def _location(bulk: Bulk, profile: Profile, own: Evidence, window: Evidence) -> Matrix:
+    """Covariance of one row that stands for the difference of the mean expected scores.
+
+    Notes
+    -----
+    With P the inverse of the model's covariance, U the mean conditional covariance of a side's rows, 0 where
+    observed, and J = P - P U P what a row tells of the mean, the mean expected score of n window rows is off by
+    U_w P e + noise of covariance S_w / n, e the error of the model's mean, and that of the m reference rows by e, as
+    far as the model was fitted to them: e has the covariance (m J_r)^-1. The difference then varies by
+    S_w / n + (1 - U_w P) (m J_r)^-1 (1 - P U_w), and where only L of the m rows taught the model by
+    (1 / L - 1 / m) (U_w - U_r) P J_r^-1 P (U_w - U_r) more. For equal gaps this is S (1 / n + 1 / m).
+    """
+    assert isinstance(profile.residuals, EmpiricalResiduals)
+    precision, m, n = profile.residuals.precision, own.n_rows, window.n_rows
+    before, after = own.sums["hidden"] / m, window.sums["hidden"] / n
+    told = precision - precision @ before @ precision
+    error = np.linalg.pinv((told + told.T) / 2.0, rcond=1e-6, hermitian=True)
+    share = np.eye(len(precision)) - after @ precision
+    moved = (after - before) @ precision
+    total = _own_location(profile, window) / n + share @ error @ share.T / m
+    total += max(1.0 / bulk.n_learned - 1.0 / m, 0.0) * moved @ error @ moved.T
+    return np.asarray((total + total.T) / 2.0 / (1.0 / m + 1.0 / n))
 
 
 def _variances(profile: Profile, own: Evidence, side: Evidence, known: Vector) -> Vector:

@@ -26,6 +26,7 @@ __all__ = [
     "expected_values",
     "find_patterns",
     "fit_gaussian",
+    "fitted_rows",
     "posterior",
     "sample",
 ]
@@ -219,10 +220,21 @@ def posterior(model: GaussianModel, values: Floats, directions: Floats | None = 
     return Posterior(mean, patterns.index, covariance)
 
 
+def fitted_rows(n_rows: int, n_columns: int, max_rows: int = 20_000) -> int:
+    """Rows that a model is fitted to, of so many.
+
+    Examples
+    --------
+    >>> fitted_rows(1_000_000, 20), fitted_rows(100, 20)
+    (15000, 100)
+    """
+    n_columns = max(1, n_columns)
+    return min(n_rows, max_rows, max(300_000 // n_columns, min(3_000, 4_000_000 // n_columns)))
+
+
 def _subsample(values: Floats, max_rows: int, rng: np.random.Generator | None) -> Floats:
     """Rows drawn uniformly, so few that the time of a fit is bounded."""
-    n_columns = max(1, values.shape[1])
-    n_kept = min(max_rows, max(300_000 // n_columns, min(3_000, 4_000_000 // n_columns)))
+    n_kept = fitted_rows(len(values), values.shape[1], max_rows)
     if len(values) <= n_kept:
         return values
     rng = np.random.default_rng(0) if rng is None else rng
