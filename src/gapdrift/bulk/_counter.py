@@ -1,6 +1,6 @@
 """Sums of the statistics of many rows."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -121,15 +121,16 @@ class BulkCounter:
                 rest = np.flatnonzero(filled.pattern < 0)
                 if len(rest):
                     patterns = find_patterns(np.ascontiguousarray(gaps[:, rest].T))
-                    self._add_hidden(patterns, np.bincount(patterns.index).astype(float), statistics, hidden)
+                    counts = np.bincount(patterns.index).astype(float)
+                    statistics[layout.dependence] += self._lost(patterns, counts)
+                    hidden += self._hidden(patterns, counts)
             else:
-                along = self._along(filled)
-                statistics[layout.dependence] += (along @ along.T)[tuple(profile.products)]
+                statistics[layout.dependence] += self._sum_products(filled, gaps)
             levels += self._count_levels(values)
         if profile.direct:
-            statistics[layout.dependence] += scatter[tuple(profile.products)]
             patterns, counts = self._known_patterns(known)
-            self._add_hidden(patterns, counts, statistics, hidden)
+            statistics[layout.dependence] += scatter[tuple(profile.products)] + self._lost(patterns, counts)
+            hidden += self._hidden(patterns, counts)
         statistics[layout.rates.start :] = _gap_sums(tally, profile.gap_pairs)
         sums = {"statistics": statistics, "scatter": scatter, "cells": levels + self._bars(tally)}
         return sums | ({"hidden": hidden} if profile.direct else {})
@@ -154,6 +155,11 @@ class BulkCounter:
             if len(soft):
                 shares, _, index = self._spread(filled, gaps, soft)
                 bins[soft] = shares[index]
+                if not profile.direct:
+                    expected = profile.directions.T @ filled.expected[:, soft]
+                    patterns = find_patterns(np.ascontiguousarray(gaps[:, soft].T))
+                    lost = profile.residuals.lost_products(patterns, profile.directions)[:, first, second]
+                    dependence[soft] = (expected[first] * expected[second]).T + lost[patterns.index]
             assert missing is not None
             gap_part = gap_statistics(missing, profile.gap_pairs)
             parts.append(np.column_stack([filled.expected.T, dependence, bins, gap_part]))
@@ -162,36 +168,47 @@ class BulkCounter:
     def _known_patterns(self, known: Vector) -> tuple[Patterns, Vector]:
         """Patterns of the book that were met, and how often; in an order that does not depend on when that was."""
         book = self.filler.book
-        order = np.lexsort([book.codes[: len(known)], book.n_gaps[: len(known)]])
+        order = np.lexsort((book.codes[: len(known)], book.n_gaps[: len(known)]))
         order = order[(known[order] > 0) & (order > 0)]
         missing = np.concatenate([book.missing[:1], book.missing[order]])
         return Patterns(missing, np.zeros(0, dtype=np.intp)), np.concatenate([[0.0], known[order]])
 
-    def _add_hidden(self, patterns: Patterns, counts: Vector, statistics: Vector, hidden: Matrix) -> None:
-        """Add what the gaps of some rows hide: products that their expected values lack, and conditional covariances.
-
-        Parameters
-        ----------
-        patterns : Patterns
-        counts : (patterns,) array
-            Rows of each.
-        statistics, hidden : arrays
-            Added to.
-        """
+    def _lost(self, patterns: Patterns, counts: Vector) -> Vector:
+        """Products that expected values lack, summed over so many rows of each pattern."""
         profile = self.profile
-        complete, none = patterns.missing[:1], np.zeros(0, dtype=np.intp)
-        total = np.zeros(hidden.shape)
-        for start in range(1, len(counts), PATTERNS_AT_ONCE):
-            part = slice(start, start + PATTERNS_AT_ONCE)
-            chosen = Patterns(np.concatenate([complete, patterns.missing[part]]), none)
-            lost = profile.residuals.lost_products(chosen, profile.directions)[1:]
-            total += np.tensordot(counts[part], lost, axes=1)
-            weights = np.concatenate([[0.0], counts[part]])
-            for block, columns in dense_blocks(chosen):
+        size = profile.directions.shape[1]
+        total = np.zeros((size, size))
+        for part, weights in _some_patterns(patterns, counts):
+            lost = profile.residuals.lost_products(part, profile.directions)
+            total += np.tensordot(weights, lost, axes=1)
+        return np.asarray(total[tuple(profile.products)])
+
+    def _hidden(self, patterns: Patterns, counts: Vector) -> Matrix:
+        """Conditional covariances, 0 where observed, summed over so many rows of each pattern."""
+        size = len(self.profile.owner)
+        total = np.zeros(size * size)
+        for part, weights in _some_patterns(patterns, counts):
+            for block, columns in dense_blocks(part):
                 covariance = gap_covariance(self.filler.precision, columns) * weights[block.patterns, None, None]
-                cells = columns[:, :, None] * len(hidden) + columns[:, None, :]
-                hidden += np.bincount(cells.ravel(), covariance.ravel(), hidden.size).reshape(hidden.shape)
-        statistics[profile.layout.dependence] += total[tuple(profile.products)]
+                cells = columns[:, :, None] * size + columns[:, None, :]
+                total += np.bincount(cells.ravel(), covariance.ravel(), size * size)
+        return total.reshape(size, size)
+
+    def _sum_products(self, filled: Filled, gaps: Mask) -> Vector:
+        """Sum of products along the directions: of completed rows, or of expected ones and what these lack.
+
+        A row with too little observed chooses its residual badly: rows like it choose the same.
+        """
+        pick = tuple(self.profile.products)
+        along = self._along(filled)
+        total = along @ along.T
+        soft = self._soft_rows(filled, gaps)
+        if not len(soft):
+            return np.asarray(total[pick])
+        expected = self.profile.directions.T @ filled.expected[:, soft]
+        total += expected @ expected.T - along[:, soft] @ along[:, soft].T
+        patterns = find_patterns(np.ascontiguousarray(gaps[:, soft].T))
+        return np.asarray(total[pick] + self._lost(patterns, np.bincount(patterns.index).astype(float)))
 
     def _along(self, filled: Filled) -> Matrix:
         """Completed rows along the directions."""
@@ -293,7 +310,7 @@ def fit_bulk(
     return Bulk(np.cov(statistics, rowvar=False), bits, radius, n_learned), powers
 
 
-def _parts(chunks: Iterable[Encoded | Matrix]) -> Iterable[tuple[Matrix, Mask | None]]:
+def _parts(chunks: Iterable[Encoded | Matrix]) -> Iterator[tuple[Matrix, Mask | None]]:
     """Runs of rows that fit into the cache."""
     for chunk in chunks:
         for start in range(0, len(chunk), CHUNK):
@@ -302,6 +319,14 @@ def _parts(chunks: Iterable[Encoded | Matrix]) -> Iterable[tuple[Matrix, Mask | 
                 yield chunk.values[part], chunk.missing[part]
             else:
                 yield chunk[part], None
+
+
+def _some_patterns(patterns: Patterns, counts: Vector) -> Iterator[tuple[Patterns, Vector]]:
+    """Runs of patterns, each after the complete row, and their counts."""
+    for start in range(1, len(counts), PATTERNS_AT_ONCE):
+        part = slice(start, start + PATTERNS_AT_ONCE)
+        missing = np.concatenate([patterns.missing[:1], patterns.missing[part]])
+        yield Patterns(missing, np.zeros(0, dtype=np.intp)), np.concatenate([[0.0], counts[part]])
 
 
 def _bits(keys: NDArray[np.uint16]) -> float:
