@@ -76,8 +76,9 @@ def encode(table: Any, schema: Schema, *, unsee_singles: bool = False) -> Encode
         return _check_encoded(table, schema)
     source = Table.read(table)
     notes = set(_match_columns(source, schema))
-    values = np.empty((source.n_rows, len(schema.owner)))
-    missing = np.empty((source.n_rows, len(schema.columns)), dtype=bool)
+    # Column after column, as they are written here and read later.
+    values = np.empty((source.n_rows, len(schema.owner)), order="F")
+    missing = np.empty((source.n_rows, len(schema.columns)), dtype=bool, order="F")
     start = 0
     for index, column in enumerate(schema.columns):
         data = source.column(column.name)

@@ -22,6 +22,9 @@ MAX_MAGNITUDE = 1e100
 MIN_MAGNITUDE = 1e-290
 """Smaller numbers are taken as 0."""
 
+SOME = 64
+"""Numbers looked at before all of them are."""
+
 Mask = NDArray[np.bool_]
 
 
@@ -256,6 +259,10 @@ def _from_series(name: str, series: Any) -> RawColumn:
 def _from_numeric_series(name: str, series: Any) -> RawColumn:
     if series.dtype.is_decimal():
         return _from_objects(name, series.to_list())
+    if series.dtype in (nw.Float64, nw.Float32):
+        # Nulls come out as NaN: both are missing.
+        floats = np.asarray(series.to_numpy(), dtype=np.float64)
+        return _numeric(name, floats, np.isnan(floats))
     missing = series.is_null().to_numpy().astype(bool)
     filled = series.fill_null(False) if series.dtype == nw.Boolean else series.fill_null(0)
     # Arrow refuses to cast integers beyond 2**53; numpy rounds them. Wider ones numpy does not know.
@@ -333,23 +340,30 @@ def _numeric(name: str, data: NDArray[Any], missing: Mask, *, label: bool = Fals
         values = data.astype(float)
     missing = missing | np.isnan(values)
     values[missing] = np.nan
-    _check_range(name, values)
+    magnitudes = np.abs(values)
+    if (magnitudes > MAX_MAGNITUDE).any():
+        _refuse_range(name, values)
     # So near zero that differences of such numbers have no inverse.
-    values[np.abs(values) < MIN_MAGNITUDE] = 0.0
-    present = values[~missing]
-    whole = bool(len(present)) and not label and bool(np.all(present == np.rint(present)))
+    values[magnitudes < MIN_MAGNITUDE] = 0.0
+    whole = not label and _are_whole(values, missing)
     return RawColumn(name, "integer" if whole else "number", values, missing, label)
 
 
-def _check_range(name: str, values: NDArray[np.float64]) -> None:
-    large = np.abs(values) > MAX_MAGNITUDE
+def _are_whole(values: NDArray[np.float64], missing: Mask) -> bool:
+    """Whether there are numbers, and all of them whole; a few are looked at first, which often suffices."""
+    if not np.all(missing[:SOME] | (values[:SOME] == np.rint(values[:SOME]))):
+        return False
+    return not missing.all() and bool(np.all(missing | (values == np.rint(values))))
+
+
+def _refuse_range(name: str, values: NDArray[np.float64]) -> None:
     if np.isinf(values).any():
         raise InputError(
             f"Column {name!r} has {int(np.isinf(values).sum())} infinite value(s), expected finite numbers. "
             "Replace them by NaN if they mean that nothing was recorded."
         )
-    if large.any():
-        raise InputError(
-            f"Column {name!r} has the value {values[large][0]:g}, expected at most {MAX_MAGNITUDE:g} in "
-            "magnitude. Change its unit, or use NaN if it marks a missing value."
-        )
+    large = values[np.abs(values) > MAX_MAGNITUDE][0]
+    raise InputError(
+        f"Column {name!r} has the value {large:g}, expected at most {MAX_MAGNITUDE:g} in "
+        "magnitude. Change its unit, or use NaN if it marks a missing value."
+    )

@@ -80,7 +80,7 @@ class Reader:
             Rows that are going to be read in all.
         """
         compiled = _compiled() if n_rows >= COMPILED_ROWS else None
-        if compiled is not None and values.flags.c_contiguous:
+        if compiled is not None:
             return self._read_compiled(compiled, values, missing, tally)
         turned = np.array(values.T, order="C")
         gaps = np.isnan(turned) if missing is None else np.ascontiguousarray(missing.T)
@@ -98,7 +98,7 @@ class Reader:
         n_rows, n_columns = values.shape
         expected, completed = np.empty((n_rows, n_columns)), np.empty((n_rows, n_columns), dtype=np.float32)
         identity, codes = np.empty(n_rows, dtype=np.int64), np.empty(n_rows, dtype=np.uint64)
-        told = np.zeros((0, 0), dtype=bool) if missing is None else np.ascontiguousarray(missing)
+        told = np.zeros((0, 0), dtype=bool) if missing is None else missing
         wrong = fill_rows(
             values, told, self.owner, *self._tables, UNIT, MAX_MAGNITUDE, expected, completed, identity, codes,
             tally.bars, tally.together,
