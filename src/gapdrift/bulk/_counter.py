@@ -86,6 +86,7 @@ class BulkCounter:
         self.reader = Reader(lookup, self.filler, schema.owner, len(schema.columns))
         few = residuals.pulled[:: max(1, len(residuals.pulled) // N_AVERAGED)]
         self._averaged = EmpiricalResiduals(residuals.precision, residuals.moments, few)
+        self._inner = residuals.precision @ residuals.moments @ residuals.precision
         # Whether a pattern in the book can leave too little to choose a residual by.
         self._may_lack = bool(np.sort(bits)[:-MAX_GAPS].sum() < ENOUGH_BITS)
         # Positions and centres are whole numbers so small that their products, summed up, are exact.
@@ -107,7 +108,8 @@ class BulkCounter:
         """
         profile, layout = self.profile, self.profile.layout
         size = len(profile.owner)
-        statistics, scatter, hidden = np.zeros(layout.patterns.stop), np.zeros((size, size)), np.zeros((size, size))
+        statistics, scatter = np.zeros(layout.patterns.stop), np.zeros((size, size))
+        hidden = np.zeros((2, size, size))
         tally = Tally.zero(size, len(self.schema.columns))
         known = np.zeros(len(self.filler.book.codes))
         levels = np.zeros(sum(map(len, self.grids)))
@@ -120,20 +122,17 @@ class BulkCounter:
                 known = _add(known, np.bincount(np.maximum(filled.pattern, 0)))
                 rest = np.flatnonzero(filled.pattern < 0)
                 if len(rest):
-                    patterns = find_patterns(np.ascontiguousarray(gaps[:, rest].T))
-                    counts = np.bincount(patterns.index).astype(float)
-                    statistics[layout.dependence] += self._lost(patterns, counts)
-                    hidden += self._hidden(patterns, counts)
+                    hidden += self._hidden_by_others(gaps[:, rest])
             else:
                 statistics[layout.dependence] += self._sum_products(filled, gaps)
             levels += self._count_levels(values)
         if profile.direct:
-            patterns, counts = self._known_patterns(known)
-            statistics[layout.dependence] += scatter[tuple(profile.products)] + self._lost(patterns, counts)
-            hidden += self._hidden(patterns, counts)
+            hidden += self._hidden_by_known(known)
+            whole = scatter + self._lost_products(*hidden)
+            statistics[layout.dependence] += whole[tuple(profile.products)]
         statistics[layout.rates.start :] = _gap_sums(tally, profile.gap_pairs)
         sums = {"statistics": statistics, "scatter": scatter, "cells": levels + self._bars(tally)}
-        return sums | ({"hidden": hidden} if profile.direct else {})
+        return sums | ({"hidden": hidden[0]} if profile.direct else {})
 
     def statistics(self, rows: Encoded) -> Matrix:
         """Statistics of each row, (rows, statistics): what `sums` adds up."""
@@ -165,16 +164,56 @@ class BulkCounter:
             parts.append(np.column_stack([filled.expected.T, dependence, bins, gap_part]))
         return np.concatenate(parts)
 
-    def _known_patterns(self, known: Vector) -> tuple[Patterns, Vector]:
-        """Patterns of the book that were met, and how often; in an order that does not depend on when that was."""
+    def _hidden_by_known(self, known: Vector) -> Matrix:
+        """`_hidden` of so many rows of each pattern in the book, in the same order whenever that was met."""
         book = self.filler.book
-        order = np.lexsort((book.codes[: len(known)], book.n_gaps[: len(known)]))
-        order = order[(known[order] > 0) & (order > 0)]
-        missing = np.concatenate([book.missing[:1], book.missing[order]])
-        return Patterns(missing, np.zeros(0, dtype=np.intp)), np.concatenate([[0.0], known[order]])
+        total = np.zeros((2, *book.precision.shape))
+        for size in sorted(book.pages):
+            met = np.flatnonzero((book.n_gaps[: len(known)] == size) & (known > 0))
+            met = met[np.argsort(book.codes[met])]
+            page, pages = book.place[met], book.pages[size]
+            total += self._hidden(pages.columns[:, page].T, pages.covariance[:, :, page].transpose(2, 0, 1), known[met])
+        return total
+
+    def _hidden_by_others(self, gaps: Mask) -> Matrix:
+        """`_hidden` of rows with any gaps."""
+        patterns = find_patterns(np.ascontiguousarray(gaps.T))
+        counts = np.bincount(patterns.index).astype(float)
+        total = np.zeros((2, *self.filler.precision.shape))
+        for block, columns in dense_blocks(patterns):
+            total += self._hidden(columns, gap_covariance(self.filler.precision, columns), counts[block.patterns])
+        return total
+
+    def _hidden(self, columns: Indices, covariance: Matrix, counts: Vector) -> Matrix:
+        """Conditional covariances S of patterns with equally many gaps, and S K S, summed over so many rows of each.
+
+        Parameters
+        ----------
+        columns : (patterns, gaps) array of int
+        covariance : (patterns, gaps, gaps) array
+        counts : (patterns,) array
+
+        Returns
+        -------
+        sums : (2, columns, columns) array
+            0 where a row is observed; K = P G P, see `gapdrift.residuals.EmpiricalResiduals`.
+        """
+        size = len(self._inner)
+        cells = columns[:, :, None] * size + columns[:, None, :]
+        weighted = covariance * counts[:, None, None]
+        squared = weighted @ self._inner.ravel()[cells] @ covariance
+        sums = [np.bincount(cells.ravel(), part.ravel(), size * size) for part in (weighted, squared)]
+        return np.asarray(sums, dtype=np.float64).reshape(2, size, size)
+
+    def _lost_products(self, hidden: Matrix, squared: Matrix) -> Matrix:
+        """Products that expected values lack, out of the sums of `_hidden`: G P S + S P G - S K S."""
+        residuals = self.profile.residuals
+        assert isinstance(residuals, EmpiricalResiduals)
+        crossed = residuals.moments @ residuals.precision @ hidden
+        return np.asarray(crossed + crossed.T - squared)
 
     def _lost(self, patterns: Patterns, counts: Vector) -> Vector:
-        """Products that expected values lack, summed over so many rows of each pattern."""
+        """Products along the directions that expected values lack, summed over so many rows of each pattern."""
         profile = self.profile
         size = profile.directions.shape[1]
         total = np.zeros((size, size))
@@ -182,17 +221,6 @@ class BulkCounter:
             lost = profile.residuals.lost_products(part, profile.directions)
             total += np.tensordot(weights, lost, axes=1)
         return np.asarray(total[tuple(profile.products)])
-
-    def _hidden(self, patterns: Patterns, counts: Vector) -> Matrix:
-        """Conditional covariances, 0 where observed, summed over so many rows of each pattern."""
-        size = len(self.profile.owner)
-        total = np.zeros(size * size)
-        for part, weights in _some_patterns(patterns, counts):
-            for block, columns in dense_blocks(part):
-                covariance = gap_covariance(self.filler.precision, columns) * weights[block.patterns, None, None]
-                cells = columns[:, :, None] * size + columns[:, None, :]
-                total += np.bincount(cells.ravel(), covariance.ravel(), size * size)
-        return total.reshape(size, size)
 
     def _sum_products(self, filled: Filled, gaps: Mask) -> Vector:
         """Sum of products along the directions: of completed rows, or of expected ones and what these lack.
