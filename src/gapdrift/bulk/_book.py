@@ -1,6 +1,7 @@
 """Patterns of gaps that were met before, with the matrices that fill them."""
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -8,12 +9,15 @@ from numpy.typing import NDArray
 
 from gapdrift.gaussian._dense import gap_covariance
 
-__all__ = ["MAX_GAPS", "MIX", "Book", "Pages"]
+__all__ = ["MAX_GAPS", "MIX", "Book", "Gaps", "Pages"]
 
 Matrix = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Indices = NDArray[np.intp]
 Codes = NDArray[np.uint64]
+
+Gaps = Callable[[Indices], Mask]
+"""Where some rows, given by their numbers, have gaps: (columns, rows)."""
 
 MAX_GAPS = 8
 """Gaps of a pattern that is kept, at most."""
@@ -69,23 +73,24 @@ class Book:
         self.missing = np.zeros((1, len(self.precision)), dtype=bool)
         self.slots = np.zeros(1 << SLOT_BITS, dtype=np.intp)
 
-    def find(self, codes: Codes, gaps: Mask) -> Indices:
+    def find(self, codes: Codes, gaps: Gaps) -> Indices:
         """Pattern of each row, -1 where it is not in the book.
 
         Parameters
         ----------
         codes : (rows,) array of uint64
             Equal for equal patterns, 0 for complete rows.
-        gaps : (columns, rows) array of bool
+        gaps : callable
         """
         found = self._look_up(codes)
         new = np.flatnonzero(found < 0)
         if len(new) and len(self.codes) < MAX_PATTERNS:
             _, first = np.unique(codes[new], return_index=True)
             rows = new[first]
-            rows = rows[gaps[:, rows].sum(axis=0) <= MAX_GAPS]
+            missing = gaps(rows)
+            few = missing.sum(axis=0) <= MAX_GAPS
             with _WRITING:
-                self._write(codes[rows], np.ascontiguousarray(gaps[:, rows].T))
+                self._write(codes[rows[few]], np.ascontiguousarray(missing[:, few].T))
             found = self._look_up(codes)
         return found
 

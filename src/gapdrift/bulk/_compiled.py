@@ -5,7 +5,7 @@ from typing import Any
 import numba
 import numpy as np
 
-__all__ = ["fill_rows"]
+__all__ = ["fill_rows", "find_nearest"]
 
 
 @numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
@@ -163,3 +163,26 @@ def _solve(matrix: Any, chosen: Any, size: int, root: Any, first: Any, second: A
             second[one] -= root[k, one] * second[k]
         first[one] *= root[one, one]
         second[one] *= root[one, one]
+
+
+@numba.njit(cache=True, nogil=True)
+def find_nearest(distances: Any, squares: Any, nearest: Any) -> None:
+    """Find the nearest bin of each row, the first of equally near ones.
+
+    Parameters
+    ----------
+    distances : (rows, bins) array
+        Squared distances but for the squares of the row and of the centre.
+    squares : (bins,) array
+        Of the centres.
+    nearest : (rows,) array of int
+        Filled here.
+    """
+    n_rows, n_bins = distances.shape
+    for row in range(n_rows):
+        least, place = distances[row, 0] + squares[0], 0
+        for one in range(1, n_bins):
+            distance = distances[row, one] + squares[one]
+            if distance < least:
+                least, place = distance, one
+        nearest[row] = place

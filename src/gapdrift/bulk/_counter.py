@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gapdrift.bulk._book import MAX_GAPS
+from gapdrift.bulk._book import MAX_GAPS, Gaps
 from gapdrift.bulk._gaps import Filled, GapFiller
 from gapdrift.bulk._lookup import N_CELLS, make_lookup
-from gapdrift.bulk._reading import Reader, Tally
+from gapdrift.bulk._reading import Reader, Tally, machine_code
 from gapdrift.encoding import Encoded
 from gapdrift.gaussian import Patterns, find_patterns
 from gapdrift.gaussian._dense import dense_blocks, gap_covariance
@@ -94,7 +94,8 @@ class BulkCounter:
         reach = 2 ** ((EXACT_BITS - 2 - int(np.ceil(np.log2(n_directions + 1)))) // 2)
         self._reach, self._per_radius = float(reach), reach / radius
         centres = np.clip(np.rint(profile.centres * self._per_radius), -reach, reach)
-        self._centres, self._squares = (-2.0 * centres).astype(np.float32), (centres**2).sum(axis=1).astype(np.float32)
+        self._centres = np.ascontiguousarray((-2.0 * centres.T).astype(np.float32))
+        self._squares = (centres**2).sum(axis=1).astype(np.float32)
 
     def sums(self, chunks: Iterable[Encoded | Matrix], n_rows: int) -> dict[str, Vector]:
         """Sums over rows: statistics, products of expected scores, what gaps hide, and histograms.
@@ -115,14 +116,14 @@ class BulkCounter:
         levels = np.zeros(sum(map(len, self.grids)))
         for values, missing in _parts(chunks):
             filled, gaps = self.reader.read(values, missing, tally, n_rows)
-            statistics[layout.location] += filled.expected.sum(axis=1)
+            statistics[layout.location] += filled.expected @ np.ones(len(values))
             scatter += filled.expected @ filled.expected.T
-            statistics[layout.bins] += self._count_bins(filled, gaps)
+            statistics[layout.bins] += self._count_bins(filled, gaps, n_rows)
             if profile.direct:
                 known = _add(known, np.bincount(np.maximum(filled.pattern, 0)))
                 rest = np.flatnonzero(filled.pattern < 0)
                 if len(rest):
-                    hidden += self._hidden_by_others(gaps[:, rest])
+                    hidden += self._hidden_by_others(gaps(rest))
             else:
                 statistics[layout.dependence] += self._sum_products(filled, gaps)
             levels += self._count_levels(values)
@@ -143,20 +144,20 @@ class BulkCounter:
         for values, missing in _parts([rows]):
             filled, gaps = self.reader.read(values, missing, tally, 0)
             if profile.direct:
-                patterns = find_patterns(np.ascontiguousarray(gaps.T))
+                patterns = find_patterns(np.ascontiguousarray(gaps(np.arange(len(values))).T))
                 lost = profile.residuals.lost_products(patterns, profile.directions)[:, first, second]
                 dependence = (filled.expected[first] * filled.expected[second]).T + lost[patterns.index]
             else:
                 along = self._along(filled)
                 dependence = (along[first] * along[second]).T
-            bins = np.eye(len(profile.centres))[self._distances(filled).argmin(axis=0)]
+            bins = np.eye(len(profile.centres))[self._nearest(filled, 0)]
             soft = self._soft_rows(filled, gaps)
             if len(soft):
                 shares, _, index = self._spread(filled, gaps, soft)
                 bins[soft] = shares[index]
                 if not profile.direct:
                     expected = profile.directions.T @ filled.expected[:, soft]
-                    patterns = find_patterns(np.ascontiguousarray(gaps[:, soft].T))
+                    patterns = find_patterns(np.ascontiguousarray(gaps(soft).T))
                     lost = profile.residuals.lost_products(patterns, profile.directions)[:, first, second]
                     dependence[soft] = (expected[first] * expected[second]).T + lost[patterns.index]
             assert missing is not None
@@ -222,7 +223,7 @@ class BulkCounter:
             total += np.tensordot(weights, lost, axes=1)
         return np.asarray(total[tuple(profile.products)])
 
-    def _sum_products(self, filled: Filled, gaps: Mask) -> Vector:
+    def _sum_products(self, filled: Filled, gaps: Gaps) -> Vector:
         """Sum of products along the directions: of completed rows, or of expected ones and what these lack.
 
         A row with too little observed chooses its residual badly: rows like it choose the same.
@@ -235,55 +236,61 @@ class BulkCounter:
             return np.asarray(total[pick])
         expected = self.profile.directions.T @ filled.expected[:, soft]
         total += expected @ expected.T - along[:, soft] @ along[:, soft].T
-        patterns = find_patterns(np.ascontiguousarray(gaps[:, soft].T))
+        patterns = find_patterns(np.ascontiguousarray(gaps(soft).T))
         return np.asarray(total[pick] + self._lost(patterns, np.bincount(patterns.index).astype(float)))
 
     def _along(self, filled: Filled) -> Matrix:
         """Completed rows along the directions."""
         return np.asarray(self.profile.directions.T @ filled.completed.astype(np.float64))
 
-    def _distances(self, filled: Filled) -> NDArray[np.float32]:
-        """Squared distances to the centres but for each row's own square: (bins, rows), exact whole numbers."""
+    def _places(self, filled: Filled) -> NDArray[np.float32]:
+        """Positions along the directions in whole steps: (directions, rows)."""
         along = filled.completed if self.profile.direct else self._along(filled)
         place = np.multiply(along, self._per_radius, dtype=np.float32, casting="same_kind")
         np.rint(place, out=place)
         np.clip(place, -self._reach, self._reach, out=place)
-        distances: NDArray[np.float32] = self._centres @ place
-        distances += self._squares[:, None]
-        return distances
+        return np.asarray(place)
 
-    def _count_bins(self, filled: Filled, gaps: Mask) -> Vector:
-        distances = self._distances(filled)
-        nearest = distances.min(axis=0)
-        counts = np.array([np.count_nonzero(row == nearest) for row in distances], dtype=float)
-        if counts.sum() != distances.shape[1]:
-            counts = np.bincount(distances.argmin(axis=0), minlength=len(distances)).astype(float)
+    def _count_bins(self, filled: Filled, gaps: Gaps, n_rows: int) -> Vector:
+        """Rows of each bin; ``n_rows`` are going to be counted in all."""
+        nearest = self._nearest(filled, n_rows)
         soft = self._soft_rows(filled, gaps)
-        if len(soft):
-            counts -= np.bincount(distances[:, soft].argmin(axis=0), minlength=len(distances))
-            shares, weights, _ = self._spread(filled, gaps, soft)
-            counts += weights @ shares
-        return counts
+        if not len(soft):
+            return np.bincount(nearest, minlength=len(self._squares)).astype(float)
+        counts = np.bincount(np.delete(nearest, soft), minlength=len(self._squares)).astype(float)
+        shares, weights, _ = self._spread(filled, gaps, soft)
+        return np.asarray(counts + weights @ shares)
 
-    def _soft_rows(self, filled: Filled, gaps: Mask) -> Indices:
+    def _nearest(self, filled: Filled, n_rows: int) -> Indices:
+        """Nearest bin of each row, by squared distances but for each row's own square: exact whole numbers."""
+        distances: NDArray[np.float32] = self._places(filled).T @ self._centres
+        code = machine_code(n_rows)
+        if code is None:
+            distances += self._squares
+            return np.asarray(distances.argmin(axis=1))
+        nearest = np.empty(len(distances), dtype=np.intp)
+        code.find_nearest(distances, self._squares, nearest)
+        return nearest
+
+    def _soft_rows(self, filled: Filled, gaps: Gaps) -> Indices:
         """Incomplete rows with too little observed to choose a residual by."""
         incomplete = np.flatnonzero(filled.pattern != 0 if self._may_lack else filled.pattern < 0)
         if not len(incomplete):
             return incomplete
-        return incomplete[self.bits @ ~gaps[:, incomplete] < ENOUGH_BITS]
+        return incomplete[self.bits @ ~gaps(incomplete) < ENOUGH_BITS]
 
-    def _spread(self, filled: Filled, gaps: Mask, rows: Indices) -> tuple[Matrix, Vector, Indices]:
+    def _spread(self, filled: Filled, gaps: Gaps, rows: Indices) -> tuple[Matrix, Vector, Indices]:
         """Probabilities of the bins for the different ones of some rows, how many are like each, and which one each is.
 
         Rows with equal values and gaps are one: such rows have few different values.
         """
-        codes = row_keys(np.ascontiguousarray(gaps[:, rows].T))
+        codes = row_keys(np.ascontiguousarray(gaps(rows).T))
         both = np.empty(len(rows), dtype=[("values", np.int64), ("gaps", codes.dtype)])
         both["values"], both["gaps"] = filled.identity[rows], codes
         _, first, index, counts = np.unique(both, return_index=True, return_inverse=True, return_counts=True)
         chosen = rows[first]
         profile = self.profile
-        patterns = find_patterns(np.ascontiguousarray(gaps[:, chosen].T))
+        patterns = find_patterns(np.ascontiguousarray(gaps(chosen).T))
         along = filled.expected[:, chosen].T @ profile.directions
         scatter = self._averaged.scatter(patterns, profile.directions, profile.centres)
         return bin_probabilities(along, profile.centres, scatter, patterns.index), counts.astype(float), index

@@ -6,7 +6,7 @@ from itertools import combinations_with_replacement
 import numpy as np
 from numpy.typing import NDArray
 
-from gapdrift.bulk._book import MIX, Book, Pages
+from gapdrift.bulk._book import MIX, Book, Gaps, Pages
 from gapdrift.bulk._lookup import UNIT
 from gapdrift.gaussian import find_patterns
 from gapdrift.gaussian._dense import dense_blocks, gap_covariance
@@ -85,7 +85,7 @@ class GapFiller:
             return Filled(expected, scores, np.zeros(scores.shape[1], dtype=np.intp), identity)
         hashed = (identity.view(np.uint64) * MIX) >> np.uint64(32)
         donor = ((hashed * np.uint64(self.donors.shape[1])) >> np.uint64(32)).astype(np.intp)
-        pattern = self.find(None, gaps)
+        pattern = self.find(_codes(gaps), lambda rows: gaps[:, rows])
         pull = np.zeros(expected.shape) if len(active) < len(gaps) else np.empty(expected.shape)
         pull[active] = self.precision[active] @ expected
         work = _Work(expected, scores, pull, donor)
@@ -99,18 +99,18 @@ class GapFiller:
             self._fill_others(work, gaps, rest)
         return Filled(expected, scores, pattern, identity)
 
-    def find(self, codes: NDArray[np.uint64] | None, gaps: Mask) -> Indices:
+    def find(self, codes: NDArray[np.uint64], gaps: Gaps) -> Indices:
         """Page of the book of each row, -1 where it has none.
 
         Parameters
         ----------
-        codes : (rows,) array of uint64 or None
-            Equal for equal patterns, 0 for complete rows; None makes them.
-        gaps : (columns, rows) array of bool
+        codes : (rows,) array of uint64
+            0 for complete rows; equal for equal patterns of at most 64 columns.
+        gaps : callable
         """
-        if len(gaps) > MAX_CODED:
-            return np.where(gaps.any(axis=0), -1, 0)
-        return self.book.find(_codes(gaps) if codes is None else codes, gaps)
+        if len(self.precision) > MAX_CODED:
+            return np.where(codes > 0, -1, 0)
+        return self.book.find(codes, gaps)
 
     def _fill_known(self, work: "_Work", pages: Pages, page: Indices, rows: Indices) -> None:
         """Rows whose patterns the book has, all with equally many gaps."""
@@ -162,7 +162,9 @@ def _put(work: _Work, cells: Indices, means: Matrix, moves: Matrix) -> None:
 
 
 def _codes(gaps: Mask) -> NDArray[np.uint64]:
-    """One number per row, equal for equal patterns of gaps and 0 for complete rows."""
+    """One number per row, 0 for complete rows, and equal for equal patterns of gaps of at most 64 columns."""
+    if len(gaps) > MAX_CODED:
+        return np.asarray(gaps.any(axis=0), dtype=np.uint64)
     packed = np.packbits(np.ascontiguousarray(gaps.T), axis=1, bitorder="little")
     padded = np.zeros((len(packed), 8), dtype=np.uint8)
     padded[:, : packed.shape[1]] = packed

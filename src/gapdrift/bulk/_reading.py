@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gapdrift.bulk._book import Gaps
 from gapdrift.bulk._gaps import Filled, GapFiller
 from gapdrift.bulk._lookup import UNIT, Lookup
 from gapdrift.errors import InputError
 from gapdrift.histograms import N_INTERVALS
 from gapdrift.tables import MAX_MAGNITUDE
 
-__all__ = ["OutOfRangeError", "Reader", "Tally"]
+__all__ = ["OutOfRangeError", "Reader", "Tally", "machine_code"]
 
 Matrix = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -66,8 +67,8 @@ class Reader:
         # Whether each input column is one matrix column.
         self.plain = np.array_equal(owner, np.arange(n_inputs))
 
-    def read(self, values: Matrix, missing: Mask | None, tally: Tally, n_rows: int) -> tuple[Filled, Mask]:
-        """Rows without gaps, and where the gaps were: (columns, rows).
+    def read(self, values: Matrix, missing: Mask | None, tally: Tally, n_rows: int) -> tuple[Filled, Gaps]:
+        """Rows without gaps, and where the gaps were.
 
         Parameters
         ----------
@@ -79,9 +80,9 @@ class Reader:
         n_rows : int
             Rows that are going to be read in all.
         """
-        compiled = _compiled() if n_rows >= COMPILED_ROWS else None
-        if compiled is not None:
-            return self._read_compiled(compiled, values, missing, tally)
+        code = machine_code(n_rows)
+        if code is not None:
+            return self._read_compiled(code.fill_rows, values, missing, tally)
         turned = np.array(values.T, order="C")
         gaps = np.isnan(turned) if missing is None else np.ascontiguousarray(missing.T)
         if missing is None and (np.abs(turned) > MAX_MAGNITUDE).any():
@@ -92,9 +93,9 @@ class Reader:
         keys = self.lookup.keys(turned, gaps)
         tally.bars[:] += self.lookup.count(keys, gaps)
         _add_gaps(tally.together, inputs)
-        return self.filler.fill(self.lookup.centred(keys, gaps), gaps), gaps
+        return self.filler.fill(self.lookup.centred(keys, gaps), gaps), lambda rows: gaps[:, rows]
 
-    def _read_compiled(self, fill_rows: Any, values: Matrix, missing: Mask | None, tally: Tally) -> tuple[Filled, Mask]:
+    def _read_compiled(self, fill_rows: Any, values: Matrix, missing: Mask | None, tally: Tally) -> tuple[Filled, Gaps]:
         n_rows, n_columns = values.shape
         expected, completed = np.empty((n_rows, n_columns)), np.empty((n_rows, n_columns), dtype=np.float32)
         identity, codes = np.empty(n_rows, dtype=np.int64), np.empty(n_rows, dtype=np.uint64)
@@ -105,9 +106,11 @@ class Reader:
         )  # fmt: skip
         if wrong >= 0:
             raise OutOfRangeError("A number is out of range.")
-        gaps = np.isnan(values).T if missing is None else missing.T[self.owner]
-        pattern = self.filler.find(codes, gaps)
-        return Filled(expected.T, completed.T, pattern, identity), gaps
+
+        def gaps(rows: Indices) -> Mask:
+            return np.asarray(np.isnan(values[rows]).T if missing is None else missing[rows].T[self.owner])
+
+        return Filled(expected.T, completed.T, self.filler.find(codes, gaps), identity), gaps
 
     @cached_property
     def _tables(self) -> tuple[Any, ...]:
@@ -136,11 +139,15 @@ def _add_gaps(together: NDArray[np.int64], gaps: Mask) -> None:
     together[-1, -1] += int((gaps.sum(axis=0) ** 2).sum())
 
 
+def machine_code(n_rows: int) -> Any:
+    """Functions in machine code; None for few rows, or where numba is not installed."""
+    return _compiled() if n_rows >= COMPILED_ROWS else None
+
+
 @cache
 def _compiled() -> Any:
-    """Function in machine code, or None where numba is not installed."""
     try:
-        from gapdrift.bulk._compiled import fill_rows  # noqa: PLC0415
+        from gapdrift.bulk import _compiled as code  # noqa: PLC0415
     except ImportError:
         return None
-    return fill_rows
+    return code
