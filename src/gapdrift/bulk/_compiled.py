@@ -28,9 +28,8 @@ def fill_rows(  # noqa: PLR0912, PLR0915 - one loop over rows, so that each is i
     identity: Any,
     codes: Any,
     bars: Any,
-    together: Any,
 ) -> int:
-    """Fill the gaps of rows, and count their numbers and gaps.
+    """Fill the gaps of rows, and count their numbers.
 
     Parameters
     ----------
@@ -55,8 +54,6 @@ def fill_rows(  # noqa: PLR0912, PLR0915 - one loop over rows, so that each is i
         Filled here.
     bars : (columns, intervals) array of int
         Added to.
-    together : (input columns + 1, input columns + 1) array of int
-        Added to: common gaps of two columns, and in the last cell the squared number of gaps.
 
     Returns
     -------
@@ -64,11 +61,9 @@ def fill_rows(  # noqa: PLR0912, PLR0915 - one loop over rows, so that each is i
         First row with a number that is too large, or -1.
     """
     n_rows, n_columns = values.shape
-    top = packed.shape[1] - 1.0
-    n_inputs = together.shape[0] - 1
+    top, per_unit = packed.shape[1] - 1.0, 1.0 / unit
     told = missing.shape[0] > 0
     gone = np.zeros(n_columns + 1, np.intp)
-    lost = np.zeros(n_inputs + 1, np.intp)
     root = np.empty((n_columns, n_columns))
     mean, move = np.empty(n_columns), np.empty(n_columns)
     cells = np.empty(n_columns, np.intp)
@@ -101,22 +96,9 @@ def fill_rows(  # noqa: PLR0912, PLR0915 - one loop over rows, so that each is i
             gone[n_gone] = column
             n_gone += gap
             bars[column, entry & 255] += 1 - gap
-        n_lost = 0
-        if told:
-            for source in range(n_inputs):
-                lost[n_lost] = source
-                n_lost += missing[row, source]
-        else:
-            for one in range(n_gone):
-                lost[one] = gone[one]
-            n_lost = n_gone
         code = np.uint64(0)
         for one in range(n_gone):
             code |= np.uint64(1) << np.uint64(gone[one] & 63)
-        for one in range(n_lost):
-            for two in range(one, n_lost):
-                together[lost[one], lost[two]] += 1
-        together[n_inputs, n_inputs] += n_lost * n_lost
         codes[row] = code
         identity[row] = np.int64(mixed)
         if n_gone == 0:
@@ -129,12 +111,29 @@ def fill_rows(  # noqa: PLR0912, PLR0915 - one loop over rows, so that each is i
                 pull += precision[gone[one], column] * expected[row, column]
             mean[one] = -pull
             move[one] = donors[donor, gone[one]]
-        _solve(precision, gone, n_gone, root, mean, move)
+        if n_gone == 1:
+            share = 1.0 / precision[gone[0], gone[0]]
+            mean[0] *= share
+            move[0] *= share
+        elif n_gone == 2:
+            _solve_two(precision, gone, mean, move)
+        else:
+            _solve(precision, gone, n_gone, root, mean, move)
         for one in range(n_gone):
-            whole = np.rint(mean[one] / unit) * unit
+            whole = np.rint(mean[one] * per_unit) * unit
             expected[row, gone[one]] = whole
             completed[row, gone[one]] = whole + move[one]
     return -1
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def _solve_two(matrix: Any, chosen: Any, first: Any, second: Any) -> None:
+    """Solve for two right-hand sides with two rows and columns of a matrix."""
+    one, two, both = matrix[chosen[0], chosen[0]], matrix[chosen[1], chosen[1]], matrix[chosen[0], chosen[1]]
+    share = 1.0 / (one * two - both * both)
+    one, two, both = one * share, two * share, both * share
+    first[0], first[1] = two * first[0] - both * first[1], one * first[1] - both * first[0]
+    second[0], second[1] = two * second[0] - both * second[1], one * second[1] - both * second[0]
 
 
 @numba.njit(cache=True, nogil=True, inline="always")

@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 from gapdrift.bulk._book import MAX_GAPS, Gaps
 from gapdrift.bulk._gaps import Filled, GapFiller
 from gapdrift.bulk._lookup import N_CELLS, make_lookup
-from gapdrift.bulk._reading import Reader, Tally, machine_code
+from gapdrift.bulk._reading import Reader, machine_code
 from gapdrift.encoding import Encoded
 from gapdrift.gaussian import Patterns, find_patterns
 from gapdrift.gaussian._dense import dense_blocks, gap_covariance
 from gapdrift.gaussian._patterns import row_keys
-from gapdrift.histograms import Grid, count_levels
+from gapdrift.histograms import N_INTERVALS, Grid, count_levels
 from gapdrift.profile import Profile, bin_probabilities, gap_statistics
 from gapdrift.residuals import EmpiricalResiduals
 from gapdrift.schema import Schema
@@ -83,7 +83,11 @@ class BulkCounter:
         residuals = profile.residuals
         self.filler = GapFiller(residuals)
         lookup = make_lookup(profile.scores, profile.model.mean, schema.owner, grids)
-        self.reader = Reader(lookup, self.filler, schema.owner, len(schema.columns))
+        self.reader = Reader(lookup, self.filler, schema.owner)
+        # One matrix column of each input column; a column without values has none.
+        inputs = np.arange(len(schema.columns))
+        self._one_of = np.searchsorted(schema.owner, inputs)
+        self._all_coded = bool(np.isin(inputs, schema.owner).all())
         few = residuals.pulled[:: max(1, len(residuals.pulled) // N_AVERAGED)]
         self._averaged = EmpiricalResiduals(residuals.precision, residuals.moments, few)
         self._inner = residuals.precision @ residuals.moments @ residuals.precision
@@ -111,38 +115,45 @@ class BulkCounter:
         size = len(profile.owner)
         statistics, scatter = np.zeros(layout.patterns.stop), np.zeros((size, size))
         hidden = np.zeros((2, size, size))
-        tally = Tally.zero(size, len(self.schema.columns))
+        bars = np.zeros((size, N_INTERVALS), dtype=np.int64)
+        together = np.zeros((len(self._one_of) + 1, len(self._one_of) + 1))
         known = np.zeros(len(self.filler.book.codes))
         levels = np.zeros(sum(map(len, self.grids)))
         for values, missing in _parts(chunks):
-            filled, gaps = self.reader.read(values, missing, tally, n_rows)
+            filled, gaps = self.reader.read(values, missing, bars, n_rows)
             statistics[layout.location] += filled.expected @ np.ones(len(values))
             scatter += filled.expected @ filled.expected.T
             statistics[layout.bins] += self._count_bins(filled, gaps, n_rows)
-            if profile.direct:
-                known = _add(known, np.bincount(np.maximum(filled.pattern, 0)))
-                rest = np.flatnonzero(filled.pattern < 0)
-                if len(rest):
-                    hidden += self._hidden_by_others(gaps(rest))
-            else:
+            known = _add(known, np.bincount(np.maximum(filled.pattern, 0)))
+            rest = np.flatnonzero(filled.pattern < 0)
+            if len(rest):
+                others = gaps(rest)
+                together += _common_gaps(others[self._one_of]) if self._all_coded else 0.0
+                hidden += self._hidden_by_others(others) if profile.direct else 0.0
+            if not self._all_coded:
+                assert missing is not None
+                together += _common_gaps(missing.T)
+            if not profile.direct:
                 statistics[layout.dependence] += self._sum_products(filled, gaps)
             levels += self._count_levels(values)
         if profile.direct:
             hidden += self._hidden_by_known(known)
             whole = scatter + self._lost_products(*hidden)
             statistics[layout.dependence] += whole[tuple(profile.products)]
-        statistics[layout.rates.start :] = _gap_sums(tally, profile.gap_pairs)
-        sums = {"statistics": statistics, "scatter": scatter, "cells": levels + self._bars(tally)}
+        if self._all_coded:
+            together += _common_gaps(self.filler.book.missing.T[self._one_of, : len(known)], known)
+        statistics[layout.rates.start :] = _gap_sums(together, profile.gap_pairs)
+        sums = {"statistics": statistics, "scatter": scatter, "cells": levels + self._bars(bars)}
         return sums | ({"hidden": hidden[0]} if profile.direct else {})
 
     def statistics(self, rows: Encoded) -> Matrix:
         """Statistics of each row, (rows, statistics): what `sums` adds up."""
         profile = self.profile
         first, second = profile.products
-        tally = Tally.zero(len(profile.owner), len(self.schema.columns))
+        bars = np.zeros((len(profile.owner), N_INTERVALS), dtype=np.int64)
         parts = []
         for values, missing in _parts([rows]):
-            filled, gaps = self.reader.read(values, missing, tally, 0)
+            filled, gaps = self.reader.read(values, missing, bars, 0)
             if profile.direct:
                 patterns = find_patterns(np.ascontiguousarray(gaps(np.arange(len(values))).T))
                 lost = profile.residuals.lost_products(patterns, profile.directions)[:, first, second]
@@ -305,11 +316,11 @@ class BulkCounter:
         ]
         return np.concatenate(parts)
 
-    def _bars(self, tally: Tally) -> Vector:
+    def _bars(self, bars: NDArray[np.int64]) -> Vector:
         """Counts of numbers, all columns one after the other; 0 in the places of levels."""
-        first = np.searchsorted(self.schema.owner, np.arange(len(self.grids)))
         parts = [
-            tally.bars[first[index]] if grid.edges else np.zeros(len(grid)) for index, grid in enumerate(self.grids)
+            bars[place] if grid.edges else np.zeros(len(grid))
+            for place, grid in zip(self._one_of, self.grids, strict=True)
         ]
         return np.concatenate(parts) if parts else np.zeros(0)
 
@@ -371,10 +382,23 @@ def _bits(keys: NDArray[np.uint16]) -> float:
     return float(-np.log2(np.clip(same, 1.0 / N_CELLS, 1.0)))
 
 
-def _gap_sums(tally: Tally, pairs: Indices) -> Vector:
+def _common_gaps(gaps: Mask, counts: Vector | None = None) -> Matrix:
+    """Common gaps of two input columns, and in the last cell the sum of squared numbers of gaps.
+
+    Parameters
+    ----------
+    gaps : (input columns, rows) array of bool
+    counts : (rows,) array or None
+        How many rows are like each; None is one.
+    """
+    with_number = np.vstack([gaps, gaps.sum(axis=0)]).astype(float)
+    return np.asarray((with_number if counts is None else with_number * counts) @ with_number.T)
+
+
+def _gap_sums(together: Matrix, pairs: Indices) -> Vector:
     """Sum of `gapdrift.profile.gap_statistics` over rows."""
-    inner = tally.together[:-1, :-1]
-    return np.concatenate([np.diag(inner), inner[pairs[0], pairs[1]], tally.together[-1:, -1]]).astype(float)
+    inner = together[:-1, :-1]
+    return np.concatenate([np.diag(inner), inner[pairs[0], pairs[1]], together[-1:, -1]])
 
 
 def _add(one: Vector, two: NDArray[np.intp]) -> Vector:
