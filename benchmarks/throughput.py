@@ -88,7 +88,9 @@ def count_bars(share: float) -> list[Bar]:
     with threadpool_limits(1):
         means = KMeans(32, n_init=1, random_state=0).fit(complete[:20_000])
         detector.count(gaps[:100_000])
-        theirs, ours = best(lambda: means.predict(complete)), best(lambda: detector.count(gaps))
+        # In turns: what else the machine does then slows both.
+        rounds = [(best(lambda: means.predict(complete), 1), best(lambda: detector.count(gaps), 1)) for _ in range(10)]
+    theirs, ours = map(min, zip(*rounds, strict=True))
     note = f"{ours / n_rows * 1e9:.0f} ns a row, {theirs / n_rows * 1e9:.0f} ns for KMeans.predict"
     return [Bar("count, times KMeans.predict", ours / theirs, "<=", 3.0, note)]
 

@@ -22,6 +22,8 @@ N_ROWS = 3_000
 @pytest.fixture(autouse=True)
 def small_is_large(monkeypatch):
     monkeypatch.setattr(conditional_reference, "LARGE", 2_000)
+    monkeypatch.setattr(conditional_reference, "LEARNED", 2_500)
+    monkeypatch.setattr(conditional_reference, "CLUSTERED", 1_500)
 
 
 def correlated(n_rows, n_columns, seed, rate=0.2):
@@ -74,7 +76,7 @@ def test_large_references_count_in_bulk(detector):
     assert detector.reference_.bulk is not None
     assert set(detector.evidence_.sums) == {"statistics", "scatter", "hidden", "cells"}
     assert detector.evidence_.n_rows == N_ROWS
-    assert any("2,000 of them, drawn at random, were learned from" in note for note in detector.warnings_)
+    assert any("2,500 of them, drawn at random, were learned from" in note for note in detector.warnings_)
     small = gd.DriftDetector(random_state=0).fit(correlated(500, 6, 1))
     assert small.reference_.bulk is None
 

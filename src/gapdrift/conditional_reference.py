@@ -10,7 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gapdrift.bulk import Bulk, BulkCounter, OutOfRangeError, expected_products, fit_bulk, look_up_scores
-from gapdrift.contrast import SMALLEST_VARIANCE, Contrast, Shape, central_moments, compare, entry_p_values
+from gapdrift.contrast import (
+    SMALLEST_VARIANCE,
+    Contrast,
+    Shape,
+    central_moments,
+    compare,
+    entry_p_values,
+    power_sums,
+)
 from gapdrift.describe import describe_bin
 from gapdrift.encoding import LEVEL, Encoded, encode, is_plain
 from gapdrift.errors import InputError
@@ -47,8 +55,14 @@ ROWS_PER_COLUMN = 4
 COUNTED_ROWS = 1_024
 """Rows counted at once."""
 
-LARGE = 20_000
-"""Reference rows from which rows are counted in bulk; so many of them are learned from."""
+LARGE = 10_000
+"""Reference rows from which rows are counted in bulk."""
+
+LEARNED = 20_000
+"""Rows that such a reference is learned from, at most."""
+
+CLUSTERED = 4_096
+"""Rows that its bins are clusters of."""
 
 BULK_DONORS = 4_096
 """Residuals among which a row then chooses."""
@@ -187,8 +201,10 @@ def _fit_large(
 
     None where columns or gaps are so many that the model has factors: what gaps hide is then not taken from rows.
     """
-    chosen = np.sort(rng.choice(table.n_rows, LARGE, replace=False, shuffle=False))
-    rows = encode(table.take(chosen), schema, unsee_singles=True)
+    sample = table
+    if table.n_rows > LEARNED:
+        sample = table.take(np.sort(rng.choice(table.n_rows, LEARNED, replace=False, shuffle=False)))
+    rows = encode(sample, schema, unsee_singles=True)
     profile = fit_profile(
         rows,
         rows,
@@ -198,6 +214,7 @@ def _fit_large(
         n_bins=settings.n_bins,
         n_donors=BULK_DONORS,
         look_up=look_up_scores,
+        max_clustered=CLUSTERED,
     )
     if not isinstance(profile.residuals, EmpiricalResiduals):
         return None
@@ -207,9 +224,9 @@ def _fit_large(
     counter = BulkCounter(profile, schema, grids, bulk.bits, bulk.radius)
     evidence = _count_bulk(counter, schema, origin, table, unsee_singles=True)
     notes = schema.notes
-    if table.n_rows > LARGE:
-        sample = f"{LARGE:,} of them, drawn at random, were learned from, all are compared."
-        notes = (*notes, f"The reference has {table.n_rows:,} rows: {sample}")
+    if table.n_rows > LEARNED:
+        rule = f"{LEARNED:,} of them, drawn at random, were learned from, all are compared."
+        notes = (*notes, f"The reference has {table.n_rows:,} rows: {rule}")
     shape = _shape(profile, powers, len(rows))
     return ConditionalReference(schema, profile, shape, grids, evidence, origin, settings.min_effect, notes, bulk)
 
@@ -300,11 +317,7 @@ def _count(
     for start in range(0, len(rows), COUNTED_ROWS):
         part = slice(start, start + COUNTED_ROWS)
         statistics = profile.statistics(Encoded(rows.values[part], rows.missing[part]))
-        squares = statistics * statistics
-        powers[0] += statistics.sum(axis=0)
-        powers[1] += squares.sum(axis=0)
-        powers[2] += np.einsum("ij,ij->j", squares, statistics)
-        powers[3] += np.einsum("ij,ij->j", squares, squares)
+        powers += power_sums(statistics)
         products += statistics.T @ statistics
     totals = {"statistics": powers[0], "products": products, "cells": count_cells(rows, schema, grids)}
     return Evidence(len(rows), totals, origin, rows.notes), powers

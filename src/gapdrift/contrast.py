@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammainc, gammaincc, ndtr, stdtr
 
-__all__ = ["Contrast", "Shape", "central_moments", "compare", "entry_p_values", "standardised"]
+__all__ = ["Contrast", "Shape", "central_moments", "compare", "entry_p_values", "power_sums", "standardised"]
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -110,6 +110,20 @@ class Contrast:
         )
 
 
+def power_sums(statistics: Matrix) -> Matrix:
+    """Sums of the first four powers of statistics of rows: (4, statistics).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> power_sums(np.array([[1.0], [2.0]])).ravel().tolist()
+    [3.0, 5.0, 9.0, 17.0]
+    """
+    squares = statistics * statistics
+    higher = [np.einsum("ij,ij->j", squares, part) for part in (statistics, squares)]
+    return np.stack([statistics.sum(axis=0), squares.sum(axis=0), *higher])
+
+
 def central_moments(powers: Matrix, n_rows: int) -> tuple[Vector, Vector, Vector]:
     """Variance, skewness and excess kurtosis of statistics from their sums of powers, (4, statistics).
 
@@ -117,8 +131,7 @@ def central_moments(powers: Matrix, n_rows: int) -> tuple[Vector, Vector, Vector
     --------
     >>> import numpy as np
     >>> rows = np.array([[0.0], [0.0], [1.0]])
-    >>> powers = np.stack([(rows**power).sum(axis=0) for power in (1, 2, 3, 4)])
-    >>> [float(part[0].round(3)) for part in central_moments(powers, 3)]
+    >>> [float(part[0].round(3)) for part in central_moments(power_sums(rows), 3)]
     [0.222, 0.707, -1.5]
     """
     first, second, third, fourth = powers / n_rows

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from gapdrift._random import draw_seed
 
-__all__ = ["Partition", "default_bins", "fit_partition"]
+__all__ = ["ROWS_PER_BIN", "Partition", "default_bins", "fit_partition"]
 
 Matrix = NDArray[np.float64]
 

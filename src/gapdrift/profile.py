@@ -18,7 +18,7 @@ from gapdrift.gaussian import GaussianModel, Patterns, expected_values, find_pat
 from gapdrift.imputation import fit_imputers
 from gapdrift.membership import fuzzy_weights
 from gapdrift.missingness import missing_rates
-from gapdrift.partition import fit_partition
+from gapdrift.partition import ROWS_PER_BIN, Partition, fit_partition
 from gapdrift.residuals import N_DONORS, Residuals, complete_rows, fit_residuals
 from gapdrift.schema import Schema
 from gapdrift.scores import Scores, fit_scores
@@ -145,6 +145,7 @@ def fit_profile(
     n_bins: int | None = None,
     n_donors: int = N_DONORS,
     look_up: Callable[[Scores, Matrix], Matrix] | None = None,
+    max_clustered: int | None = None,
 ) -> Profile:
     """Profile of a reference.
 
@@ -165,6 +166,9 @@ def fit_profile(
     look_up : callable, optional
         How numbers get their scores; by default by `Scores.transform`. A model fits only the scores it was learned
         from: their rounding alone would show where rates of gaps differ.
+    max_clustered : int, optional
+        Rows that the bins are clusters of, drawn at random; by default all. Any bins make a sound test: these need to
+        lie where rows are, no more.
 
     Returns
     -------
@@ -183,8 +187,8 @@ def fit_profile(
         model = replace(model, mean=model.mean + complete_rows(model, others, rng).mean(axis=0))
         hidden = complete_rows(model, others, rng)
     residuals = fit_residuals(model, hidden, directions, rng, schema.owner, n_donors)
-    wanted = int(np.clip(len(values) // 50, 2, MAX_BINS)) if n_bins is None else n_bins
-    partition = fit_partition(completed @ directions, wanted, rng, starts=3)
+    wanted = int(np.clip(len(values) // ROWS_PER_BIN, 2, MAX_BINS)) if n_bins is None else n_bins
+    partition = _cluster(completed @ directions, wanted, rng, max_clustered)
     centres, bin_rows = partition.centres, partition.sizes
     boosted = _boost(values, rows.missing, filled, schema, rng) if distance == "boosted" else None
     products = np.array(np.triu_indices(directions.shape[1]))
@@ -205,6 +209,15 @@ def fit_profile(
         pairs,
         layout,
     )
+
+
+def _cluster(points: Matrix, n_bins: int, rng: np.random.Generator, max_rows: int | None) -> Partition:
+    """Bins of rows, or of a sample of them where there are many: starts of k-means then differ little."""
+    if max_rows is None:
+        return fit_partition(points, n_bins, rng, starts=3)
+    size = min(len(points), max(max_rows, ROWS_PER_BIN * n_bins))
+    chosen = np.sort(rng.choice(len(points), size, replace=False, shuffle=False))
+    return fit_partition(points[chosen], n_bins, rng, starts=1)
 
 
 def _boost(

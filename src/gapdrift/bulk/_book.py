@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from gapdrift.gaussian._dense import gap_covariance
 
-__all__ = ["MAX_GAPS", "MIX", "Book", "Gaps", "Pages"]
+__all__ = ["MAX_GAPS", "MIX", "SLOT_BITS", "Book", "Gaps", "Pages"]
 
 Matrix = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -73,7 +73,7 @@ class Book:
         self.missing = np.zeros((1, len(self.precision)), dtype=bool)
         self.slots = np.zeros(1 << SLOT_BITS, dtype=np.intp)
 
-    def find(self, codes: Codes, gaps: Gaps) -> Indices:
+    def find(self, codes: Codes, gaps: Gaps, found: Indices | None = None) -> Indices:
         """Pattern of each row, -1 where it is not in the book.
 
         Parameters
@@ -81,8 +81,10 @@ class Book:
         codes : (rows,) array of uint64
             Equal for equal patterns, 0 for complete rows.
         gaps : callable
+        found : (rows,) array of int, optional
+            What was found already; by default it is looked up.
         """
-        found = self._look_up(codes)
+        found = self._look_up(codes) if found is None else found
         new = np.flatnonzero(found < 0)
         if len(new) and len(self.codes) < MAX_PATTERNS:
             _, first = np.unique(codes[new], return_index=True)

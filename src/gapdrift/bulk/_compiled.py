@@ -5,7 +5,12 @@ from typing import Any
 import numba
 import numpy as np
 
-__all__ = ["fill_rows", "find_nearest"]
+from gapdrift.bulk._book import SLOT_BITS
+
+__all__ = ["fill_rows", "find_nearest", "place_rows"]
+
+MAX_KEYED = 64
+"""Bins whose numbers fit into a whole number of 31 bits together with a distance of 24; a power of two."""
 
 
 @numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
@@ -23,10 +28,14 @@ def fill_rows(  # noqa: PLR0912, PLR0915 - one loop over rows, so that each is i
     mixer: Any,
     unit: float,
     largest: float,
+    slots: Any,
+    known: Any,
+    mix: Any,
     expected: Any,
     completed: Any,
     identity: Any,
     codes: Any,
+    pattern: Any,
     bars: Any,
 ) -> int:
     """Fill the gaps of rows, and count their numbers.
@@ -48,10 +57,14 @@ def fill_rows(  # noqa: PLR0912, PLR0915 - one loop over rows, so that each is i
     unit : float
     largest : float
         Largest number that is allowed.
+    slots, known : arrays
+        Of the book: a pattern's number by its slot, and a pattern's code by its number.
+    mix : int
+        What codes are multiplied with to find their slots.
     expected, completed : (rows, columns) arrays
         Filled here.
-    identity, codes : (rows,) arrays
-        Filled here.
+    identity, codes, pattern : (rows,) arrays
+        Filled here; a pattern is -1 where the book does not have it.
     bars : (columns, intervals) array of int
         Added to.
 
@@ -63,6 +76,7 @@ def fill_rows(  # noqa: PLR0912, PLR0915 - one loop over rows, so that each is i
     n_rows, n_columns = values.shape
     top, per_unit = packed.shape[1] - 1.0, 1.0 / unit
     told = missing.shape[0] > 0
+    shift = np.uint64(64 - SLOT_BITS)
     gone = np.zeros(n_columns + 1, np.intp)
     root = np.empty((n_columns, n_columns))
     mean, move = np.empty(n_columns), np.empty(n_columns)
@@ -78,7 +92,7 @@ def fill_rows(  # noqa: PLR0912, PLR0915 - one loop over rows, so that each is i
             cells[column] = int(place if place < top else top)
         if beyond:
             return row
-        for column in range(n_columns):
+        for column in range(n_columns if ranks[n_columns] > 0 else 0):
             if ranks[column] < ranks[column + 1]:
                 own = knots[ranks[column] : ranks[column + 1]]
                 number = values[row, column]
@@ -100,6 +114,8 @@ def fill_rows(  # noqa: PLR0912, PLR0915 - one loop over rows, so that each is i
         for one in range(n_gone):
             code |= np.uint64(1) << np.uint64(gone[one] & 63)
         codes[row] = code
+        found = slots[np.intp((code * mix) >> shift)]
+        pattern[row] = found if known[found] == code else -1
         identity[row] = np.int64(mixed)
         if n_gone == 0:
             continue
@@ -165,23 +181,47 @@ def _solve(matrix: Any, chosen: Any, size: int, root: Any, first: Any, second: A
 
 
 @numba.njit(cache=True, nogil=True)
+def place_rows(rows: Any, per_place: Any, reach: Any) -> None:
+    """Turn completed rows into whole places, as `gapdrift.bulk._counter.to_places` does.
+
+    Parameters
+    ----------
+    rows : (rows, columns) array of single precision
+        Changed.
+    per_place, reach : single precision
+        Places per unit, a power of two, and the largest place.
+    """
+    cells = rows.ravel()
+    half = reach + np.float32(0.5)
+    for one in range(len(cells)):
+        place = cells[one] * per_place
+        place = place if place > -reach else -reach
+        place = place if place < reach else reach
+        cells[one] = np.float32(np.int32(place + half)) - reach
+
+
+@numba.njit(cache=True, nogil=True)
 def find_nearest(distances: Any, squares: Any, nearest: Any) -> None:
     """Find the nearest bin of each row, the first of equally near ones.
 
     Parameters
     ----------
     distances : (rows, bins) array
-        Squared distances but for the squares of the row and of the centre.
+        Squared distances but for the squares of the row and of the centre: whole numbers of at most 24 bits.
     squares : (bins,) array
         Of the centres.
     nearest : (rows,) array of int
         Filled here.
     """
     n_rows, n_bins = distances.shape
+    if n_bins > MAX_KEYED:
+        for row in range(n_rows):
+            nearest[row] = np.argmin(distances[row] + squares)
+        return
     for row in range(n_rows):
-        least, place = distances[row, 0] + squares[0], 0
-        for one in range(1, n_bins):
-            distance = distances[row, one] + squares[one]
-            if distance < least:
-                least, place = distance, one
-        nearest[row] = place
+        # Distance and number of a bin in one whole number: the smallest is found without branches.
+        least = np.int32(2**31 - 1)
+        for one in range(n_bins):
+            key = np.int32(distances[row, one] + squares[one]) * np.int32(MAX_KEYED) + np.int32(one)
+            least = key if key < least else least
+        nearest[row] = least & (MAX_KEYED - 1)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,7 @@ from gapdrift.bulk._book import MAX_GAPS, Gaps
 from gapdrift.bulk._gaps import Filled, GapFiller
 from gapdrift.bulk._lookup import N_CELLS, make_lookup
 from gapdrift.bulk._reading import Reader, machine_code
+from gapdrift.contrast import power_sums
 from gapdrift.encoding import Encoded
 from gapdrift.gaussian import Patterns, find_patterns
 from gapdrift.gaussian._dense import dense_blocks, gap_covariance
@@ -26,7 +28,7 @@ Matrix = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Indices = NDArray[np.intp]
 
-CHUNK = 8_192
+CHUNK = 4_096
 """Rows counted at once: their scores stay in the cache."""
 
 N_AVERAGED = 128
@@ -254,13 +256,13 @@ class BulkCounter:
         """Completed rows along the directions."""
         return np.asarray(self.profile.directions.T @ filled.completed.astype(np.float64))
 
-    def _places(self, filled: Filled) -> NDArray[np.float32]:
-        """Positions along the directions in whole steps: (directions, rows)."""
-        along = filled.completed if self.profile.direct else self._along(filled)
-        place = np.multiply(along, self._per_radius, dtype=np.float32, casting="same_kind")
-        np.rint(place, out=place)
-        np.clip(place, -self._reach, self._reach, out=place)
-        return np.asarray(place)
+    def _places(self, filled: Filled, code: Any) -> NDArray[np.float32]:
+        """Positions along the directions in whole steps, (rows, directions); completed rows are used up."""
+        rows = filled.completed.T if self.profile.direct else self._along(filled).T.astype(np.float32)
+        if code is not None and rows.flags.c_contiguous:
+            code.place_rows(rows, np.float32(self._per_radius), np.float32(self._reach))
+            return rows
+        return to_places(rows, self._per_radius, self._reach)
 
     def _count_bins(self, filled: Filled, gaps: Gaps, n_rows: int) -> Vector:
         """Rows of each bin; ``n_rows`` are going to be counted in all."""
@@ -274,8 +276,8 @@ class BulkCounter:
 
     def _nearest(self, filled: Filled, n_rows: int) -> Indices:
         """Nearest bin of each row, by squared distances but for each row's own square: exact whole numbers."""
-        distances: NDArray[np.float32] = self._places(filled).T @ self._centres
         code = machine_code(n_rows)
+        distances: NDArray[np.float32] = self._places(filled, code) @ self._centres
         if code is None:
             distances += self._squares
             return np.asarray(distances.argmin(axis=1))
@@ -352,8 +354,17 @@ def fit_bulk(
     reach = max(float(np.abs(profile.centres).max(initial=0.0)), 1.0)
     radius = float(2.0 ** np.ceil(np.log2(2.0 * reach)))
     statistics = BulkCounter(profile, schema, grids, bits, radius).statistics(rows)
-    powers = np.stack([(statistics**power).sum(axis=0) for power in (1, 2, 3, 4)])
-    return Bulk(np.cov(statistics, rowvar=False), bits, radius, n_learned), powers
+    return Bulk(np.cov(statistics, rowvar=False), bits, radius, n_learned), power_sums(statistics)
+
+
+def to_places(rows: NDArray[np.float32], per_place: float, reach: float) -> NDArray[np.float32]:
+    """Whole places of positions, in single precision, up to ``reach`` on either side of 0."""
+    place = np.multiply(rows, per_place, dtype=np.float32)
+    np.clip(place, -reach, reach, out=place)
+    place += np.float32(reach + 0.5)
+    np.trunc(place, out=place)
+    place -= np.float32(reach)
+    return place
 
 
 def _parts(chunks: Iterable[Encoded | Matrix]) -> Iterator[tuple[Matrix, Mask | None]]:

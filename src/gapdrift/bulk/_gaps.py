@@ -99,7 +99,7 @@ class GapFiller:
             self._fill_others(work, gaps, rest)
         return Filled(expected, scores, pattern, identity)
 
-    def find(self, codes: NDArray[np.uint64], gaps: Gaps) -> Indices:
+    def find(self, codes: NDArray[np.uint64], gaps: Gaps, found: Indices | None = None) -> Indices:
         """Page of the book of each row, -1 where it has none.
 
         Parameters
@@ -107,10 +107,12 @@ class GapFiller:
         codes : (rows,) array of uint64
             0 for complete rows; equal for equal patterns of at most 64 columns.
         gaps : callable
+        found : (rows,) array of int, optional
+            What was found already.
         """
         if len(self.precision) > MAX_CODED:
             return np.where(codes > 0, -1, 0)
-        return self.book.find(codes, gaps)
+        return self.book.find(codes, gaps, found)
 
     def _fill_known(self, work: "_Work", pages: Pages, page: Indices, rows: Indices) -> None:
         """Rows whose patterns the book has, all with equally many gaps."""

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gapdrift.bulk._book import Gaps
+from gapdrift.bulk._book import MIX, Gaps
 from gapdrift.bulk._gaps import Filled, GapFiller
 from gapdrift.bulk._lookup import UNIT, Lookup
 from gapdrift.errors import InputError
@@ -69,10 +69,13 @@ class Reader:
         n_rows, n_columns = values.shape
         expected, completed = np.empty((n_rows, n_columns)), np.empty((n_rows, n_columns), dtype=np.float32)
         identity, codes = np.empty(n_rows, dtype=np.int64), np.empty(n_rows, dtype=np.uint64)
+        pattern = np.empty(n_rows, dtype=np.intp)
         told = np.zeros((0, 0), dtype=bool) if missing is None else missing
+        # Slots first: whoever finds a pattern by its slot finds its code as well.
+        slots = self.filler.book.slots
         wrong = fill_rows(
-            values, told, self.owner, *self._tables, UNIT, MAX_MAGNITUDE, expected, completed, identity, codes,
-            bars,
+            values, told, self.owner, *self._tables, UNIT, MAX_MAGNITUDE, slots,
+            self.filler.book.codes, MIX, expected, completed, identity, codes, pattern, bars,
         )  # fmt: skip
         if wrong >= 0:
             raise OutOfRangeError("A number is out of range.")
@@ -80,7 +83,8 @@ class Reader:
         def gaps(rows: Indices) -> Mask:
             return np.asarray(np.isnan(values[rows]).T if missing is None else missing[rows].T[self.owner])
 
-        return Filled(expected.T, completed.T, self.filler.find(codes, gaps), identity), gaps
+        pattern = self.filler.find(codes, gaps, pattern)
+        return Filled(expected.T, completed.T, pattern, identity), gaps
 
     @cached_property
     def _tables(self) -> tuple[Any, ...]:
