@@ -93,6 +93,7 @@ class BulkCounter:
         few = residuals.pulled[:: max(1, len(residuals.pulled) // N_AVERAGED)]
         self._averaged = EmpiricalResiduals(residuals.precision, residuals.moments, few)
         self._inner = residuals.precision @ residuals.moments @ residuals.precision
+        self._hidden: dict[int, tuple[Indices, _Hidden]] = {}
         # Whether a pattern in the book can leave too little to choose a residual by.
         self._may_lack = bool(np.sort(bits)[:-MAX_GAPS].sum() < ENOUGH_BITS)
         # Positions and centres are whole numbers so small that their products, summed up, are exact.
@@ -179,48 +180,33 @@ class BulkCounter:
         return np.concatenate(parts)
 
     def _hidden_by_known(self, known: Vector) -> Matrix:
-        """`_hidden` of so many rows of each pattern in the book, in the same order whenever that was met."""
-        book = self.filler.book
-        total = np.zeros((2, *book.precision.shape))
-        for size in sorted(book.pages):
-            met = np.flatnonzero((book.n_gaps[: len(known)] == size) & (known > 0))
-            met = met[np.argsort(book.codes[met])]
-            page, pages = book.place[met], book.pages[size]
-            total += self._hidden(pages.columns[:, page].T, pages.covariance[:, :, page].transpose(2, 0, 1), known[met])
+        """`_Hidden` sums of so many rows of each pattern in the book, in the same order whenever that was met."""
+        book, size = self.filler.book, len(self._inner)
+        total = np.zeros((2, size, size))
+        for n_gaps in sorted(book.pages):
+            numbers = np.flatnonzero(book.n_gaps[: len(known)] == n_gaps)
+            kept = self._hidden.get(n_gaps)
+            if kept is None or len(kept[0]) != len(numbers):
+                numbers = numbers[np.argsort(book.codes[numbers])]
+                page, pages = book.place[numbers], book.pages[n_gaps]
+                covariance = pages.covariance[:, :, page].transpose(2, 0, 1)
+                kept = numbers, _hide(pages.columns[:, page].T, covariance, self._inner)
+                self._hidden[n_gaps] = kept
+            total += kept[1].sums(known[kept[0]])
         return total
 
     def _hidden_by_others(self, gaps: Mask) -> Matrix:
-        """`_hidden` of rows with any gaps."""
+        """`_Hidden` sums of rows with any gaps."""
         patterns = find_patterns(np.ascontiguousarray(gaps.T))
         counts = np.bincount(patterns.index).astype(float)
         total = np.zeros((2, *self.filler.precision.shape))
         for block, columns in dense_blocks(patterns):
-            total += self._hidden(columns, gap_covariance(self.filler.precision, columns), counts[block.patterns])
+            hidden = _hide(columns, gap_covariance(self.filler.precision, columns), self._inner)
+            total += hidden.sums(counts[block.patterns])
         return total
 
-    def _hidden(self, columns: Indices, covariance: Matrix, counts: Vector) -> Matrix:
-        """Conditional covariances S of patterns with equally many gaps, and S K S, summed over so many rows of each.
-
-        Parameters
-        ----------
-        columns : (patterns, gaps) array of int
-        covariance : (patterns, gaps, gaps) array
-        counts : (patterns,) array
-
-        Returns
-        -------
-        sums : (2, columns, columns) array
-            0 where a row is observed; K = P G P, see `gapdrift.residuals.EmpiricalResiduals`.
-        """
-        size = len(self._inner)
-        cells = columns[:, :, None] * size + columns[:, None, :]
-        weighted = covariance * counts[:, None, None]
-        squared = weighted @ self._inner.ravel()[cells] @ covariance
-        sums = [np.bincount(cells.ravel(), part.ravel(), size * size) for part in (weighted, squared)]
-        return np.asarray(sums, dtype=np.float64).reshape(2, size, size)
-
     def _lost_products(self, hidden: Matrix, squared: Matrix) -> Matrix:
-        """Products that expected values lack, out of the sums of `_hidden`: G P S + S P G - S K S."""
+        """Products that expected values lack, out of the sums of `_Hidden`: G P S + S P G - S K S."""
         residuals = self.profile.residuals
         assert isinstance(residuals, EmpiricalResiduals)
         crossed = residuals.moments @ residuals.precision @ hidden
@@ -325,6 +311,47 @@ class BulkCounter:
             for place, grid in zip(self._one_of, self.grids, strict=True)
         ]
         return np.concatenate(parts) if parts else np.zeros(0)
+
+
+@dataclass(frozen=True, eq=False)
+class _Hidden:
+    """Conditional covariances S of patterns with equally many gaps, and S K S.
+
+    Parameters
+    ----------
+    cells : (patterns, gaps x gaps) array of int
+        Place of each entry in a (columns, columns) array.
+    covariance, squared : (patterns, gaps x gaps) arrays
+    size : int
+        Columns.
+    """
+
+    cells: Indices
+    covariance: Matrix
+    squared: Matrix
+    size: int
+
+    def sums(self, counts: Vector) -> Matrix:
+        """Both, summed over so many rows of each pattern: (2, columns, columns), 0 where a row is observed."""
+        cells, n_cells, weights = self.cells.ravel(), self.size * self.size, counts[:, None]
+        sums = [np.bincount(cells, (part * weights).ravel(), n_cells) for part in (self.covariance, self.squared)]
+        return np.asarray(sums, dtype=np.float64).reshape(2, self.size, self.size)
+
+
+def _hide(columns: Indices, covariance: Matrix, inner: Matrix) -> _Hidden:
+    """What patterns with equally many gaps hide.
+
+    Parameters
+    ----------
+    columns : (patterns, gaps) array of int
+    covariance : (patterns, gaps, gaps) array
+    inner : (columns, columns) array
+        K = P G P, see `gapdrift.residuals.EmpiricalResiduals`.
+    """
+    cells = columns[:, :, None] * len(inner) + columns[:, None, :]
+    squared = covariance @ inner.ravel()[cells] @ covariance
+    flat = (len(columns), -1)
+    return _Hidden(cells.reshape(flat), covariance.reshape(flat), squared.reshape(flat), len(inner))
 
 
 def fit_bulk(

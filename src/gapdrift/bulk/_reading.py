@@ -20,7 +20,7 @@ Indices = NDArray[np.intp]
 Counts = NDArray[np.int64]
 
 COMPILED_ROWS = 50_000
-"""Rows from which machine code is used: it takes seconds to make, though only once."""
+"""Rows from which machine code is loaded: it takes seconds to make, though only once."""
 
 
 class OutOfRangeError(InputError):
@@ -107,8 +107,9 @@ class Reader:
 
 
 def machine_code(n_rows: int) -> Any:
-    """Functions in machine code; None for few rows, or where numba is not installed."""
-    return _compiled() if n_rows >= COMPILED_ROWS else None
+    """Functions in machine code; None where numba is not installed, and for few rows unless it is loaded anyway."""
+    loaded = _compiled.cache_info().currsize > 0
+    return _compiled() if loaded or n_rows >= COMPILED_ROWS else None
 
 
 @cache
