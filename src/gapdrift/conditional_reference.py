@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gapdrift.bulk import Bulk, BulkCounter, OutOfRangeError, expected_products, fit_bulk, look_up_scores
+from gapdrift.bulk import CHUNK, Bulk, BulkCounter, OutOfRangeError, expected_products, fit_bulk, look_up_scores
 from gapdrift.contrast import (
     SMALLEST_VARIANCE,
     Contrast,
@@ -20,7 +20,7 @@ from gapdrift.contrast import (
     power_sums,
 )
 from gapdrift.describe import describe_bin
-from gapdrift.encoding import LEVEL, Encoded, encode, is_plain
+from gapdrift.encoding import LEVEL, Encoded, encode, plain_parts
 from gapdrift.errors import InputError
 from gapdrift.evidence import Evidence
 from gapdrift.gaussian import fitted_rows
@@ -235,25 +235,28 @@ def _count_bulk(
     counter: BulkCounter, schema: Schema, origin: str, table: Any, *, unsee_singles: bool = False
 ) -> Evidence:
     """Evidence of the rows of a table, encoded a part at a time."""
-    notes: set[str] = set()
     if isinstance(table, Encoded):
         rows = encode(table, schema)
         return Evidence(len(rows), counter.sums([rows], len(rows)), origin, rows.notes)
     source = Table.read(table)
-    if is_plain(source, schema):
-        try:
-            return Evidence(source.n_rows, counter.sums([source.frame], source.n_rows), origin)
-        except OutOfRangeError:
-            # Encoding says which number it is.
-            pass
+    notes: set[str] = set()
 
-    def parts() -> Iterator[Encoded]:
+    def parts(*, plain: bool) -> Iterator[Encoded | NDArray[np.float64]]:
         for start in range(0, max(source.n_rows, 1), ENCODED_ROWS):
-            rows = encode(source.slice(start, start + ENCODED_ROWS), schema, unsee_singles=unsee_singles)
+            part = source.slice(start, start + ENCODED_ROWS) if source.n_rows > ENCODED_ROWS else source
+            matrices = plain_parts(part, schema, notes, CHUNK) if plain else None
+            if matrices is not None:
+                yield from matrices
+                continue
+            rows = encode(part, schema, unsee_singles=unsee_singles)
             notes.update(rows.notes)
             yield rows
 
-    sums = counter.sums(parts(), source.n_rows)
+    try:
+        sums = counter.sums(parts(plain=True), source.n_rows)
+    except OutOfRangeError:
+        # Encoding says which number it is.
+        sums = counter.sums(parts(plain=False), source.n_rows)
     return Evidence(source.n_rows, sums, origin, frozenset(notes))
 
 

@@ -6,6 +6,7 @@ two different levels are at distance 1. Missing (NaN, None, NA, null, masked) st
 
 import math
 import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +17,7 @@ from gapdrift.errors import SchemaError
 from gapdrift.schema import Column, Schema, labels_of
 from gapdrift.tables import RawColumn, Table, quote
 
-__all__ = ["LEVEL", "Encoded", "encode", "is_plain"]
+__all__ = ["LEVEL", "Encoded", "encode", "plain_parts"]
 
 LEVEL = 1.0 / math.sqrt(2.0)
 """Entry of a one-hot column: two different levels are then at distance 1."""
@@ -89,13 +90,40 @@ def encode(table: Any, schema: Schema, *, unsee_singles: bool = False) -> Encode
     return Encoded(values, missing, frozenset(notes))
 
 
-def is_plain(table: Table, schema: Schema) -> bool:
-    """Whether a table is an array of floats whose columns are the numbers of a schema: its matrix is itself."""
-    array = table.frame
-    if not isinstance(array, np.ndarray) or isinstance(array, np.ma.MaskedArray) or schema.named or schema.ignored:
-        return False
-    numbers = all(column.kind == "number" for column in schema.columns)
-    return numbers and array.dtype == np.float64 and array.shape[1] == len(schema.columns)
+def plain_parts(table: Table, schema: Schema, notes: set[str], n_rows: int) -> Iterator[Matrix] | None:
+    """Rows of a table of which nothing needs to be encoded, some at a time, NaN where they are missing.
+
+    Parameters
+    ----------
+    table : Table
+    schema : Schema
+    notes : set of str
+        Sentences about the table: added to.
+    n_rows : int
+        Rows of one part, at most.
+
+    Returns
+    -------
+    parts : iterator of (rows, columns) arrays, or None
+        None if a column is not stored as floats, or is a category in the reference. Numbers may be out of range.
+    """
+    if any(column.kind != "number" for column in schema.columns):
+        return None
+    notes.update(_match_columns(table, schema))
+    whole = table.frame
+    if isinstance(whole, np.ndarray) and whole.dtype == np.float64 and not isinstance(whole, np.ma.MaskedArray):
+        names = [column.name for column in schema.columns]
+        return iter([whole]) if names == list(table.names) else None
+    columns = table.floats([column.name for column in schema.columns])
+    return None if columns is None else _row_after_row(columns, table.n_rows, n_rows)
+
+
+def _row_after_row(columns: list[NDArray[np.float64]], n_rows: int, size: int) -> Iterator[Matrix]:
+    for start in range(0, n_rows, size):
+        part = np.empty((min(size, n_rows - start), len(columns)))
+        for place, column in enumerate(columns):
+            part[:, place] = column[start : start + size]
+        yield part
 
 
 def _check_encoded(rows: Encoded, schema: Schema) -> Encoded:

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
+from functools import cached_property
 from numbers import Real
 from typing import Any
 
@@ -115,11 +116,35 @@ class Table:
 
     def column(self, name: str) -> RawColumn:
         """One column, as numbers, text or dates."""
+        stored = self._stored(name)
+        return _from_array(name, stored) if isinstance(stored, np.ndarray) else _from_series(name, stored)
+
+    def floats(self, names: Sequence[str]) -> list[NDArray[np.float64]] | None:
+        """Columns that are stored as floats, NaN where they are missing; None if one is stored otherwise."""
+        found = []
+        for name in names:
+            stored = self._stored(name)
+            if not isinstance(stored, np.ndarray):
+                if stored.dtype not in (nw.Float64, nw.Float32):
+                    return None
+                stored = stored.to_numpy()
+            if isinstance(stored, np.ma.MaskedArray) or stored.dtype not in (np.float64, np.float32):
+                return None
+            found.append(stored.astype(np.float64, copy=False))
+        return found
+
+    def _stored(self, name: str) -> Any:
+        """One column as it is stored: an array, or a narwhals series."""
         if isinstance(self.frame, dict):
-            return _from_array(name, self.frame[name])
+            return self.frame[name]
         if self.named:
-            return _from_series(name, self.frame.get_column(self.frame.columns[self.names.index(name)]))
-        return _from_array(name, self.frame[:, self.names.index(name)])
+            return self.frame.get_column(self._own_names[name])
+        return self.frame[:, self.names.index(name)]
+
+    @cached_property
+    def _own_names(self) -> dict[str, Any]:
+        """Name of each column in the frame, which need not be text."""
+        return dict(zip(self.names, self.frame.columns, strict=True))
 
     def take(self, places: NDArray[np.intp]) -> "Table":
         """Table of some rows, in the order asked for."""

@@ -5,9 +5,9 @@ window adds up sums of rows only, not their products; scores are looked up on a 
 single bin, by one of thousands of residuals that the row itself chooses, instead of being spread over all of them.
 """
 
-from gapdrift.bulk._counter import Bulk, BulkCounter, fit_bulk
+from gapdrift.bulk._counter import CHUNK, Bulk, BulkCounter, fit_bulk
 from gapdrift.bulk._lookup import look_up_scores
 from gapdrift.bulk._reading import OutOfRangeError
 from gapdrift.bulk._spread import expected_products
 
-__all__ = ["Bulk", "BulkCounter", "OutOfRangeError", "expected_products", "fit_bulk", "look_up_scores"]
+__all__ = ["CHUNK", "Bulk", "BulkCounter", "OutOfRangeError", "expected_products", "fit_bulk", "look_up_scores"]
