@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import gapdrift as gd
@@ -24,6 +25,8 @@ def small_is_large(monkeypatch):
     monkeypatch.setattr(conditional_reference, "LARGE", 2_000)
     monkeypatch.setattr(conditional_reference, "LEARNED", 2_500)
     monkeypatch.setattr(conditional_reference, "CLUSTERED", 1_500)
+    # As in a process that has not loaded machine code.
+    _reading._compiled.cache_clear()
 
 
 def correlated(n_rows, n_columns, seed, rate=0.2):
@@ -116,8 +119,10 @@ def test_machine_code_gives_the_same(make, monkeypatch):
     reference = gd.DriftDetector(random_state=0).fit(make(N_ROWS, 1)).reference_
     rows = encode(make(2_000, 2), reference.schema)
     chunks = [rows] if rows.missing.shape[1] != rows.values.shape[1] else [rows.values]
+    assert _reading.machine_code(0) is None
     by_numpy = reference._counter.sums(chunks, 0)
     monkeypatch.setattr(_reading, "COMPILED_ROWS", 0)
+    assert _reading.machine_code(0) is not None
     compiled = reference._counter.sums(chunks, 0)
     for name, array in by_numpy.items():
         assert compiled[name] == pytest.approx(array, rel=1e-12, abs=1e-9), name
@@ -211,6 +216,70 @@ def test_numbers_out_of_range_are_named(detector, compiled, monkeypatch):
         window[3, 4] = bad
         with pytest.raises(gd.InputError, match=f"Column 'x4'.*{words}"):
             detector.count(window)
+
+
+def test_machine_code_is_used_for_few_rows_once_it_is_loaded():
+    pytest.importorskip("numba")
+    assert _reading.machine_code(10) is None
+    code = _reading.machine_code(_reading.COMPILED_ROWS)
+    assert _reading.machine_code(10) is code is not None
+
+
+@pytest.mark.parametrize("n_bins", [32, 100])
+def test_the_first_of_equally_near_bins_is_taken(n_bins):
+    code = pytest.importorskip("gapdrift.bulk._compiled")
+    rng = np.random.default_rng(0)
+    distances = rng.integers(-(2**20), 2**20, size=(500, n_bins)).astype(np.float32)
+    distances[:, rng.integers(n_bins, size=3)] = -(2.0**22)
+    squares = rng.integers(2, size=n_bins).astype(np.float32)
+    nearest = np.empty(500, dtype=np.intp)
+    code.find_nearest(distances, squares, nearest)
+    assert nearest.tolist() == (distances + squares).argmin(axis=1).tolist()
+
+
+def test_places_are_whole_and_within_reach():
+    code = pytest.importorskip("gapdrift.bulk._compiled")
+    rows = np.random.default_rng(0).normal(scale=3.0, size=(400, 5)).astype(np.float32)
+    places = _counter.to_places(rows, 64.0, 256.0)
+    assert places.tolist() == np.clip(np.floor(rows.astype(float) * 64.0 + 0.5), -256, 256).tolist()
+    code.place_rows(rows, np.float32(64.0), np.float32(256.0))
+    assert rows.tolist() == places.tolist()
+
+
+@pytest.mark.parametrize("kind", ["pandas", "nullable", "single", "arrow", "polars", "mapping"])
+def test_columns_of_floats_are_counted_as_they_are_and_otherwise_encoded(kind, monkeypatch):
+    frame = pd.DataFrame(correlated(N_ROWS, 6, 1), columns=list("abcdef"))
+    detector = gd.DriftDetector(random_state=0).fit(frame)
+    window = pd.DataFrame(correlated(1_000, 6, 2).astype(np.float32).astype(float), columns=list("abcdef"))
+    kinds = {
+        "pandas": lambda: window[list("fedcba")],
+        "nullable": window.convert_dtypes,
+        "single": lambda: window.astype(np.float32),
+        "arrow": lambda: pa.Table.from_pandas(window, preserve_index=False),
+        "polars": lambda: pytest.importorskip("polars").from_pandas(window),
+        "mapping": lambda: {name: window[name].to_numpy() for name in window},
+    }
+    made = kinds[kind]()
+    expected = detector.count(encode(window, detector.reference_.schema))
+    monkeypatch.setattr(conditional_reference, "ENCODED_ROWS", 300)
+    encoded = []
+    monkeypatch.setattr(conditional_reference, "encode", lambda *args, **_: encoded.append(args))
+    for name, array in detector.count(made).sums.items():
+        assert array == pytest.approx(expected.sums[name], rel=1e-12, abs=1e-9), name
+    assert not encoded
+
+
+def test_what_is_said_of_columns_is_said_of_floats_too():
+    frame = pd.DataFrame(correlated(N_ROWS, 3, 1), columns=list("abc"))
+    detector = gd.DriftDetector(random_state=0).fit(frame)
+    window = pd.DataFrame(correlated(200, 4, 2), columns=list("abcd"))
+    assert any("'d'" in note for note in detector.test(window).warnings)
+    with pytest.raises(gd.SchemaError, match="lacks the column"):
+        detector.count(window[["a", "d"]])
+    with pytest.raises(gd.SchemaError, match="no names"):
+        detector.count(window.to_numpy()[:, :3])
+    with pytest.raises(gd.InputError, match="Column 'b' has 1 infinite"):
+        detector.count(window.assign(b=np.where(np.arange(200) == 7, np.inf, 0.5)))
 
 
 def test_histograms_and_rates_are_counted(mixed_detector):
