@@ -163,6 +163,29 @@ def test_a_row_chooses_the_same_residual_in_any_company(detector):
     assert whole - rest == pytest.approx(one, abs=1e-9)
 
 
+def test_a_row_of_levels_counts_the_same_in_any_company():
+    rng = np.random.default_rng(0)
+    base = rng.normal(size=N_ROWS)
+    levels = {
+        f"c{half}": np.clip(np.rint(base + rng.normal(size=N_ROWS)), -half, half).astype(int).astype(str)
+        for half in (1, 2, 4)
+    }
+    frame = pd.DataFrame({"number": base, **levels}).mask(rng.random((N_ROWS, 4)) < 0.2)
+    reference = gd.DriftDetector(random_state=0).fit(frame).reference_
+    rows = encode(frame[frame["number"].isna()][:200], reference.schema)
+    together = reference._counter.statistics(rows)
+    for place in range(len(rows)):
+        alone = Encoded(rows.values[place : place + 1], rows.missing[place : place + 1])
+        assert reference._counter.statistics(alone)[0] == pytest.approx(together[place], abs=1e-9)
+
+
+def test_few_rows_do_not_say_how_many_columns_vary_together():
+    detector = gd.DriftDetector(random_state=0).fit(correlated(N_ROWS, 20, 1))
+    p_values = [detector.test(correlated(60, 20, seed)).values.p_value for seed in range(2, 42)]
+    # With a covariance of these 60 rows alone the half of them alarm.
+    assert np.mean(np.array(p_values) < 0.05) <= 0.15
+
+
 def test_rows_with_few_different_values_are_spread_over_bins(mixed_detector):
     reference = mixed_detector.reference_
     nearly_empty = mixed(50, 7)

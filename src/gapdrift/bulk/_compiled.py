@@ -53,7 +53,7 @@ def fill_rows(  # noqa: PLR0912, PLR0915 - one loop over rows, so that each is i
         Score in units, times 256, plus the histogram interval.
     precision : (columns, columns) array
     donors : (donors, columns) array
-    mixer : (columns,) array
+    mixer : (columns,) array of uint64
     unit : float
     largest : float
         Largest number that is allowed.
@@ -99,14 +99,15 @@ def fill_rows(  # noqa: PLR0912, PLR0915 - one loop over rows, so that each is i
                 number = number if number == number else own[0]
                 cells[column] = np.searchsorted(own, number) + np.searchsorted(own, number, side="right")
         n_gone = 0
-        mixed = 0.0
+        mixed = np.uint64(0)
         for column in range(n_columns):
             gap = missing[row, owner[column]] if told else values[row, column] != values[row, column]
             entry = packed[column, cells[column]]
-            score = 0.0 if gap else (entry >> 8) * unit
+            units = np.int64(0) if gap else np.int64(entry >> 8)
+            score = units * unit
             expected[row, column] = score
             completed[row, column] = score
-            mixed += mixer[column] * score
+            mixed += mixer[column] * np.uint64(units)
             gone[n_gone] = column
             n_gone += gap
             bars[column, entry & 255] += 1 - gap

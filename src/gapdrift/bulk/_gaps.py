@@ -60,8 +60,7 @@ class GapFiller:
         self.precision = residuals.precision
         self.book = Book(residuals.precision)
         self.donors = np.ascontiguousarray(residuals.pulled.T)
-        # Odd multipliers below 2^20: products with scores, whole multiples of UNIT, and their sums are exact.
-        self.mixer = ((np.arange(1, len(residuals.precision) + 1) * 2_654_435_761) % 2**20 | 1) / UNIT
+        self.mixer = _mixers(len(residuals.precision))
 
     def fill(self, scores: NDArray[np.float32], gaps: Mask) -> Filled:
         """Fill the gaps of some rows.
@@ -79,7 +78,8 @@ class GapFiller:
         observed values: the same row always gets the same one, whatever rows come with it.
         """
         expected = scores.astype(np.float64)
-        identity = (self.mixer @ expected).astype(np.int64)
+        units = (expected * (1.0 / UNIT)).astype(np.int64).view(np.uint64)
+        identity = (units * self.mixer[:, None]).sum(axis=0, dtype=np.uint64).view(np.int64)
         active = np.flatnonzero(gaps.any(axis=1))
         if not len(active):
             return Filled(expected, scores, np.zeros(scores.shape[1], dtype=np.intp), identity)
@@ -161,6 +161,16 @@ def _put(work: _Work, cells: Indices, means: Matrix, moves: Matrix) -> None:
     whole *= UNIT
     work.expected.put(cells, whole)
     work.completed.put(cells, whole + moves)
+
+
+def _mixers(size: int) -> NDArray[np.uint64]:
+    """Odd numbers of 64 bits, always the same ones.
+
+    A row's identity is the sum of its scores, whole multiples of UNIT, times these, modulo 2^64. They are drawn at
+    random: with numbers in a progression the levels of categories add up to the same in many ways.
+    """
+    drawn = np.random.default_rng(20_001).integers(2**63, size=size, dtype=np.uint64)
+    return np.asarray(2 * drawn + 1, dtype=np.uint64)
 
 
 def _codes(gaps: Mask) -> NDArray[np.uint64]:

@@ -74,6 +74,9 @@ def _location(bulk: Bulk, profile: Profile, own: Evidence, window: Evidence) -> 
     far as the model was fitted to them: e has the covariance (m J_r)^-1. The difference then varies by
     S_w / n + (1 - U_w P) (m J_r)^-1 (1 - P U_w), and where only L of the m rows taught the model by
     (1 / L - 1 / m) (U_w - U_r) P J_r^-1 P (U_w - U_r) more. For equal gaps this is S (1 / n + 1 / m).
+
+    A few rows know S_w badly, and quadratic forms take what they lack for drift. The reference says S_r + U_r - U_w:
+    what gaps do not hide is seen. Both are taken, by their numbers of rows.
     """
     assert isinstance(profile.residuals, EmpiricalResiduals)
     precision, m, n = profile.residuals.precision, own.n_rows, window.n_rows
@@ -82,7 +85,9 @@ def _location(bulk: Bulk, profile: Profile, own: Evidence, window: Evidence) -> 
     error = np.linalg.pinv((told + told.T) / 2.0, rcond=1e-6, hermitian=True)
     share = np.eye(len(precision)) - after @ precision
     moved = (after - before) @ precision
-    total = _own_location(profile, window) / n + share @ error @ share.T / m
+    said = _own_location(profile, own) + before - after
+    seen = (n * _own_location(profile, window) + m * _root(said) @ _root(said)) / (n + m)
+    total = seen / n + share @ error @ share.T / m
     total += max(1.0 / bulk.n_learned - 1.0 / m, 0.0) * moved @ error @ moved.T
     return np.asarray((total + total.T) / 2.0 / (1.0 / m + 1.0 / n))
 
