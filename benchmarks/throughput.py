@@ -125,7 +125,7 @@ def count_rows(size: str) -> dict[str, float]:
         for start in range(0, n_rows, len(chunk)):
             yield chunk[: n_rows - start]
 
-    seconds = best(lambda: detector.count(chunks()), 3)
+    seconds = best(lambda: detector.count(chunks()), max(3, min(1_000_000 // n_rows, 30)))
     return {"seconds": seconds, "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}
 
 

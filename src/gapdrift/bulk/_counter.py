@@ -93,7 +93,7 @@ class BulkCounter:
         few = residuals.pulled[:: max(1, len(residuals.pulled) // N_AVERAGED)]
         self._averaged = EmpiricalResiduals(residuals.precision, residuals.moments, few)
         self._inner = residuals.precision @ residuals.moments @ residuals.precision
-        self._hidden: dict[int, tuple[Indices, _Hidden]] = {}
+        self._kept: tuple[int, _Hidden] | None = None
         # Whether a pattern in the book can leave too little to choose a residual by.
         self._may_lack = bool(np.sort(bits)[:-MAX_GAPS].sum() < ENOUGH_BITS)
         # Positions and centres are whole numbers so small that their products, summed up, are exact.
@@ -180,20 +180,29 @@ class BulkCounter:
         return np.concatenate(parts)
 
     def _hidden_by_known(self, known: Vector) -> Matrix:
-        """`_Hidden` sums of so many rows of each pattern in the book, in the same order whenever that was met."""
-        book, size = self.filler.book, len(self._inner)
-        total = np.zeros((2, size, size))
+        """`_Hidden` sums of so many rows of each pattern in the book."""
+        kept, n_known = self._kept, len(self.filler.book.codes)
+        if kept is None or kept[0] < len(known):
+            kept = self._kept = n_known, self._hide_known(n_known)
+        return kept[1].sums(np.append(known, np.zeros(kept[0] - len(known))))
+
+    def _hide_known(self, n_known: int) -> "_Hidden":
+        """What the first patterns of the book hide, in the same order whenever they were met."""
+        book, parts = self.filler.book, []
         for n_gaps in sorted(book.pages):
-            numbers = np.flatnonzero(book.n_gaps[: len(known)] == n_gaps)
-            kept = self._hidden.get(n_gaps)
-            if kept is None or len(kept[0]) != len(numbers):
-                numbers = numbers[np.argsort(book.codes[numbers])]
-                page, pages = book.place[numbers], book.pages[n_gaps]
-                covariance = pages.covariance[:, :, page].transpose(2, 0, 1)
-                kept = numbers, _hide(pages.columns[:, page].T, covariance, self._inner)
-                self._hidden[n_gaps] = kept
-            total += kept[1].sums(known[kept[0]])
-        return total
+            numbers = np.flatnonzero(book.n_gaps[:n_known] == n_gaps)
+            numbers = numbers[np.argsort(book.codes[numbers])]
+            page, pages = book.place[numbers], book.pages[n_gaps]
+            covariance = pages.covariance[:, :, page].transpose(2, 0, 1)
+            parts.append(_hide(numbers, pages.columns[:, page].T, covariance, self._inner))
+        nothing = np.zeros(0)
+        return _Hidden(
+            np.concatenate([nothing.astype(np.intp), *(part.pattern for part in parts)]),
+            np.concatenate([nothing.astype(np.intp), *(part.cells for part in parts)]),
+            np.concatenate([nothing, *(part.covariance for part in parts)]),
+            np.concatenate([nothing, *(part.squared for part in parts)]),
+            len(self._inner),
+        )
 
     def _hidden_by_others(self, gaps: Mask) -> Matrix:
         """`_Hidden` sums of rows with any gaps."""
@@ -201,8 +210,9 @@ class BulkCounter:
         counts = np.bincount(patterns.index).astype(float)
         total = np.zeros((2, *self.filler.precision.shape))
         for block, columns in dense_blocks(patterns):
-            hidden = _hide(columns, gap_covariance(self.filler.precision, columns), self._inner)
-            total += hidden.sums(counts[block.patterns])
+            covariance = gap_covariance(self.filler.precision, columns)
+            numbers = np.arange(len(columns))
+            total += _hide(numbers, columns, covariance, self._inner).sums(counts[block.patterns])
         return total
 
     def _lost_products(self, hidden: Matrix, squared: Matrix) -> Matrix:
@@ -315,34 +325,37 @@ class BulkCounter:
 
 @dataclass(frozen=True, eq=False)
 class _Hidden:
-    """Conditional covariances S of patterns with equally many gaps, and S K S.
+    """Conditional covariances S of patterns, and S K S, entry after entry.
 
     Parameters
     ----------
-    cells : (patterns, gaps x gaps) array of int
+    pattern : (entries,) array of int
+    cells : (entries,) array of int
         Place of each entry in a (columns, columns) array.
-    covariance, squared : (patterns, gaps x gaps) arrays
+    covariance, squared : (entries,) arrays
     size : int
         Columns.
     """
 
+    pattern: Indices
     cells: Indices
-    covariance: Matrix
-    squared: Matrix
+    covariance: Vector
+    squared: Vector
     size: int
 
     def sums(self, counts: Vector) -> Matrix:
         """Both, summed over so many rows of each pattern: (2, columns, columns), 0 where a row is observed."""
-        cells, n_cells, weights = self.cells.ravel(), self.size * self.size, counts[:, None]
-        sums = [np.bincount(cells, (part * weights).ravel(), n_cells) for part in (self.covariance, self.squared)]
+        weights, n_cells = counts[self.pattern], self.size * self.size
+        sums = [np.bincount(self.cells, part * weights, n_cells) for part in (self.covariance, self.squared)]
         return np.asarray(sums, dtype=np.float64).reshape(2, self.size, self.size)
 
 
-def _hide(columns: Indices, covariance: Matrix, inner: Matrix) -> _Hidden:
+def _hide(numbers: Indices, columns: Indices, covariance: Matrix, inner: Matrix) -> _Hidden:
     """What patterns with equally many gaps hide.
 
     Parameters
     ----------
+    numbers : (patterns,) array of int
     columns : (patterns, gaps) array of int
     covariance : (patterns, gaps, gaps) array
     inner : (columns, columns) array
@@ -350,8 +363,8 @@ def _hide(columns: Indices, covariance: Matrix, inner: Matrix) -> _Hidden:
     """
     cells = columns[:, :, None] * len(inner) + columns[:, None, :]
     squared = covariance @ inner.ravel()[cells] @ covariance
-    flat = (len(columns), -1)
-    return _Hidden(cells.reshape(flat), covariance.reshape(flat), squared.reshape(flat), len(inner))
+    pattern = np.repeat(numbers, columns.shape[1] ** 2)
+    return _Hidden(pattern, cells.ravel(), covariance.ravel(), squared.ravel(), len(inner))
 
 
 def fit_bulk(
