@@ -259,20 +259,42 @@ def show_profiles(share: float) -> None:
     for n_cells in (1e4, 1e6, 1e8):
         n_rows = max(int(n_cells * share / 20), 100)
         chunk = draw(min(n_rows, CHUNK), 1)[1]
-        watch = cProfile.Profile()
-        start = time.perf_counter()
-        watch.enable()
-        detector.count(chunk[: n_rows - first] for first in range(0, n_rows, len(chunk)))
-        watch.disable()
-        seconds = time.perf_counter() - start
-        print(f"\n{n_cells:.0e} cells, {n_rows:,} rows: {seconds:.3f} s, {seconds / n_rows * 1e9:.0f} ns a row")
-        entries = sorted(
-            pstats.Stats(watch).get_stats_profile().func_profiles.items(), key=lambda item: -item[1].tottime
-        )
-        for name, entry in entries[:10]:
-            print(f"  {entry.tottime / seconds:>6.1%}  {name}")
-    bandwidth = best(chunk.sum)
-    print(f"\nreading the cells once: {chunk.nbytes / bandwidth / 1e9:.1f} GB/s")
+        watch, repeats = cProfile.Profile(), max(1, 10_000 // n_rows)
+        for profiled in (False, True):
+            start = time.perf_counter()
+            for _ in range(repeats if profiled else 1):
+                if profiled:
+                    watch.enable()
+                detector.count(chunk[: n_rows - first] for first in range(0, n_rows, len(chunk)))
+                watch.disable()
+        seconds = (time.perf_counter() - start) / repeats
+        print(f"\n{n_cells:.0e} cells, {n_rows:,} rows: {seconds:.4f} s, {seconds / n_rows * 1e9:.0f} ns a row")
+        stats: dict[Any, Any] = vars(pstats.Stats(watch))["stats"]
+        by_function = sorted(((entry[2] / repeats, place[2]) for place, entry in stats.items()), reverse=True)
+        for own, name in by_function[:8]:
+            print(f"  {own / seconds:>6.1%}  {name}")
+    show_limits(detector)
+
+
+def show_limits(detector: gd.DriftDetector) -> None:
+    """What a row costs, beside what cannot be saved: reading it, its matrix products, decoding it."""
+    complete, gaps = draw(CHUNK, 1)
+    part, centres = complete[:4_096], np.zeros((20, 32), dtype=np.float32)
+    single = part.astype(np.float32)
+    with tempfile.TemporaryDirectory() as folder:
+        path = str(Path(folder) / "rows.parquet")
+        write_parquet(path, CHUNK, 1, 20, 10, 0.2)
+        decoding = best(lambda: read_parquet(path))
+    seconds = {
+        "counting": best(lambda: detector.count(gaps)) / CHUNK,
+        "reading it from memory once": best(gaps.sum) / CHUNK,
+        "its product with itself (BLAS)": best(lambda: part.T @ part, 50) / len(part),
+        "its products with 32 centres (BLAS)": best(lambda: single @ centres, 50) / len(part),
+        "decoding it from Parquet": decoding / CHUNK,
+    }
+    print("\na row of 20 columns")
+    for name, each in seconds.items():
+        print(f"  {each * 1e9:>6.0f} ns  {name}")
 
 
 def child(name: str, *arguments: Any) -> dict[str, float]:
