@@ -1,5 +1,6 @@
 """Counting in bulk: exact where it says so, additive, and in agreement with the model it comes from."""
 
+import pickle
 from itertools import pairwise
 
 import numpy as np
@@ -344,6 +345,16 @@ def test_a_stored_detector_counts_the_same(detector, mixed_detector, tmp_path):
         for name, array in one.sums.items():
             assert np.array_equal(array, two.sums[name]), name
         assert loaded.test(two).p_value == fitted.test(one).p_value
+
+
+def test_what_travels_does_not_grow_by_counting(detector):
+    window = correlated(1_000, 6, 2)
+    before = pickle.dumps(detector.reference_)
+    expected = detector.count(window)
+    after = pickle.dumps(detector.reference_)
+    assert len(after) == len(before)
+    for name, array in pickle.loads(after).count(window).sums.items():
+        assert array.tolist() == expected.sums[name].tolist(), name
 
 
 def test_n_bins():
