@@ -6,7 +6,7 @@ QUICK := .quick
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test engines lint bench calibration power monitor distance reproduce reproduce-quick smoke clean
+.PHONY: demo test engines lint bench calibration large power monitor distance throughput reproduce reproduce-quick smoke clean
 
 demo: $(VENV)/cli
 	$(BIN)/gapdrift demo
@@ -31,6 +31,10 @@ bench: $(VENV)/test
 calibration: $(VENV)/test
 	$(BIN)/python -m benchmarks.calibration $(if $(TRIALS),--trials $(TRIALS))
 
+# False alarms with large references, about an hour for TRIALS=300.
+large: $(VENV)/test
+	$(BIN)/python -m benchmarks.large $(if $(TRIALS),--trials $(TRIALS))
+
 power: $(VENV)/test
 	$(BIN)/python -m benchmarks.power $(if $(TRIALS),--trials $(TRIALS))
 
@@ -39,6 +43,10 @@ monitor: $(VENV)/test
 
 distance: $(VENV)/test
 	$(BIN)/python -m benchmarks.distance $(if $(TRIALS),--trials $(TRIALS))
+
+# Rows a second, files larger than memory, Dask and Spark: about 20 minutes, and 8 GB of disk.
+throughput: $(VENV)/engines
+	$(BIN)/python -m benchmarks.throughput --engines
 
 # The paper's experiments: QUICK shows that everything works, the full runs take hours and go on where they stopped.
 reproduce: $(VENV)/experiments
