@@ -357,6 +357,8 @@ def _test(reference: ConditionalReference, window: Evidence, alpha: float) -> Dr
         _products(reference, window),
         reference.shape,
     )
+    if reference.bulk is not None:
+        contrast = replace(contrast, n_known=reference.bulk.n_learned)
     shares = [side.sums["statistics"][profile.layout.bins] / side.n_rows for side in (own, window)]
     pooled = (shares[0] * own.n_rows + shares[1] * window.n_rows) / contrast.n_rows
     careful = contrast.less(_reference_error(profile, own, window, reference.bulk))

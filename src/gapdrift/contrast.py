@@ -59,6 +59,8 @@ class Contrast:
     smooth : (statistics,) array of bool
         Entries that a quadratic form bears.
     n_reference, n_window : int
+    n_known : int, optional
+        Rows that the covariance is known from, where it is not those of both sides.
     """
 
     difference: Vector
@@ -69,6 +71,7 @@ class Contrast:
     smooth: Mask
     n_reference: int
     n_window: int
+    n_known: int | None = None
 
     @property
     def scale(self) -> float:
@@ -79,6 +82,12 @@ class Contrast:
     def n_rows(self) -> int:
         """Rows on both sides."""
         return self.n_reference + self.n_window
+
+    @property
+    def freedom(self) -> int:
+        """Degrees of freedom of the covariance."""
+        both = self.n_rows - 2
+        return both if self.n_known is None else min(self.n_known - 1, both)
 
     def less(self, factors: Vector) -> "Contrast":
         """Contrast with each difference divided by a factor."""

@@ -127,7 +127,8 @@ def wald(name: str, contrast: Contrast, null: Null, max_rank: int) -> Component 
     Notes
     -----
     T = d' S^-1 d / h on the non-null space of the correlation, of rank r. With S about the common mean T is at
-    most N - 1; (N - 1 - r) / r x T / (N - 1 - T) is distributed as F(r, N - 1 - r) (Hotelling).
+    most N - 1; with f degrees of freedom of S within the sides, N - 2 where all rows tell it,
+    (N - 2) / f x (f + 1 - r) / r x T / (N - 1 - T) is distributed as F(r, f + 1 - r) (Hotelling).
     """
     chosen = np.flatnonzero(contrast.smooth & (null.deviation > np.sqrt(SMALLEST_VARIANCE)))
     if not len(chosen):
@@ -140,7 +141,9 @@ def wald(name: str, contrast: Contrast, null: Null, max_rank: int) -> Component 
     rank, n_rows = len(leading), contrast.n_rows
     statistic = float((((contrast.difference[chosen] / deviation) @ whitening) ** 2).sum() / contrast.scale)
     ratio = statistic / max(n_rows - 1.0 - statistic, 1e-9)
-    p_value = float(fdtrc(rank, n_rows - 1 - rank, ratio * (n_rows - 1 - rank) / rank))
+    freedom = contrast.freedom
+    within = ratio * ((n_rows - 2) / freedom)
+    p_value = float(fdtrc(rank, freedom + 1 - rank, within * (freedom + 1 - rank) / rank))
     simulated = chdtrc(rank, ((null.draws[:, chosen] @ whitening) ** 2).sum(axis=1))
     return Component(name, p_value, simulated, statistic, rank)
 

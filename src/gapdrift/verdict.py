@@ -83,7 +83,7 @@ def test_values(
     matrix[plain:, layout.bins] = groups
     joint = contrast.part(slice(0, layout.bins.stop)).mapped(matrix)
     null = make_null(joint)
-    rank = max(contrast.n_rows // ROWS_PER_RANK, 2)
+    rank = max((contrast.freedom + 2) // ROWS_PER_RANK, 2)
     location = _test_location(contrast.part(layout.location), _part(null, layout.location), profile, rank)
     dependence = _test_dependence(contrast.part(layout.dependence), _part(null, layout.dependence), rank, whole=whole)
     bins_block = slice(plain, plain + len(groups))
@@ -101,7 +101,7 @@ def test_missingness(contrast: Contrast, profile: Profile) -> Finding | None:
         return None
     null = make_null(joint)
     rates, patterns = slice(0, layout.patterns.start - start), slice(layout.patterns.start - start, None)
-    rank = max(contrast.n_rows // ROWS_PER_RANK, 2)
+    rank = max((contrast.freedom + 2) // ROWS_PER_RANK, 2)
     one = _together(
         "rates",
         [
