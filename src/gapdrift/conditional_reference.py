@@ -73,6 +73,9 @@ BULK_CHOICE = 1_024
 SAME_RATES = 0.02
 """Difference of the missing rates of a column up to which both sides have the same gaps."""
 
+BY_CHANCE = 4.0
+"""Standard deviations of that difference up to which they have them too."""
+
 ENCODED_ROWS = 65_536
 """Rows of a large table encoded at once."""
 
@@ -400,9 +403,11 @@ def _knows_products(reference: ConditionalReference, window: Evidence) -> bool:
 
     In bulk it is that of the reference's gaps, right for other gaps entry by entry, but not in every direction.
     """
-    rates = reference.profile.layout.rates
-    one, two = (side.sums["statistics"][rates] / side.n_rows for side in (reference.evidence, window))
-    return reference.bulk is None or float(np.abs(one - two).max(initial=0.0)) <= SAME_RATES
+    rates, own = reference.profile.layout.rates, reference.evidence
+    one, two = (side.sums["statistics"][rates] / side.n_rows for side in (own, window))
+    deviation = np.sqrt(np.clip(one * (1.0 - one), 0.0, None) * (1.0 / own.n_rows + 1.0 / window.n_rows))
+    allowed = np.maximum(SAME_RATES, BY_CHANCE * deviation)
+    return reference.bulk is None or bool(np.all(np.abs(one - two) <= allowed))
 
 
 def _empty_notes(reference: ConditionalReference, window: Evidence) -> tuple[str, ...]:
