@@ -365,7 +365,7 @@ def _test(reference: ConditionalReference, window: Evidence, alpha: float) -> Dr
     shares = [side.sums["statistics"][profile.layout.bins] / side.n_rows for side in (own, window)]
     pooled = (shares[0] * own.n_rows + shares[1] * window.n_rows) / contrast.n_rows
     careful = contrast.less(_reference_error(profile, own, window, reference.bulk))
-    values, null = test_values(careful, profile, pooled, whole=_knows_products(reference, window))
+    values, null = test_values(careful, profile, pooled, _knowing_products(reference, window))
     values = _hardly_seen(values, profile, window)
     tests = _only_seen(test_features(careful, profile, null, np.abs(contrast.difference)), profile, window)
     gaps = test_missingness(contrast, profile)
@@ -398,16 +398,18 @@ def _products(reference: ConditionalReference, window: Evidence) -> tuple[NDArra
     return expected_products(reference.bulk, reference.profile, own, window)
 
 
-def _knows_products(reference: ConditionalReference, window: Evidence) -> bool:
-    """Whether the covariance of all products of columns is known well enough to test them together.
+def _knowing_products(reference: ConditionalReference, window: Evidence) -> int | None:
+    """Rows that know the covariance of all products of columns; None is both sides.
 
     In bulk it is that of the reference's gaps, right for other gaps entry by entry, but not in every direction.
     """
+    if reference.bulk is None:
+        return None
     rates, own = reference.profile.layout.rates, reference.evidence
     one, two = (side.sums["statistics"][rates] / side.n_rows for side in (own, window))
     deviation = np.sqrt(np.clip(one * (1.0 - one), 0.0, None) * (1.0 / own.n_rows + 1.0 / window.n_rows))
-    allowed = np.maximum(SAME_RATES, BY_CHANCE * deviation)
-    return reference.bulk is None or bool(np.all(np.abs(one - two) <= allowed))
+    same = np.abs(one - two) <= np.maximum(SAME_RATES, BY_CHANCE * deviation)
+    return reference.bulk.n_worth if same.all() else 0
 
 
 def _empty_notes(reference: ConditionalReference, window: Evidence) -> tuple[str, ...]:

@@ -334,6 +334,7 @@ def _check_bulk(bulk: Bulk, profile: Profile) -> None:
     expect_shape(bulk.covariance, (size, size), "a covariance")
     expect_shape(bulk.bits, (n_columns,), "bits of columns")
     expect(bulk.radius > 0 and bulk.n_learned > 0, "a radius and rows that were learned from")
+    expect(bulk.n_worth > 1, "rows that know a covariance")
     residuals = profile.residuals
     expect(isinstance(residuals, EmpiricalResiduals) and profile.boosted is None, "residuals of rows")
     n_donors = len(residuals.pulled) if isinstance(residuals, EmpiricalResiduals) else 0

@@ -62,7 +62,7 @@ def merge_bins(shares: Vector, n_rows: int, centres: Matrix) -> Matrix:
 
 
 def test_values(
-    contrast: Contrast, profile: Profile, bin_shares: Vector, *, whole: bool = True
+    contrast: Contrast, profile: Profile, bin_shares: Vector, n_known: int | None = None
 ) -> tuple[Finding, Null]:
     """Finding of the values, with its parts location, dependence and bins, and the null draws behind it.
 
@@ -71,8 +71,9 @@ def test_values(
     contrast : Contrast
     profile : Profile
     bin_shares : (bins,) array
-    whole : bool, default True
-        Whether products of columns are tested together as well as one by one.
+    n_known : int, optional
+        Rows that know the covariance of the products of columns, if not those of both sides; with 0 they are tested
+        one by one, not together.
     """
     layout = profile.layout
     smaller = min(contrast.n_reference, contrast.n_window)
@@ -85,7 +86,7 @@ def test_values(
     null = make_null(joint)
     rank = max((contrast.freedom + 2) // ROWS_PER_RANK, 2)
     location = _test_location(contrast.part(layout.location), _part(null, layout.location), profile, rank)
-    dependence = _test_dependence(contrast.part(layout.dependence), _part(null, layout.dependence), rank, whole=whole)
+    dependence = _test_dependence(contrast.part(layout.dependence), _part(null, layout.dependence), n_known)
     bins_block = slice(plain, plain + len(groups))
     bins = wald("bins", joint.part(bins_block), _part(null, bins_block), rank)
     finding = _combine_findings("values", [(location, 1.0), (dependence, 1.0), (bins, 0.5)])
@@ -206,11 +207,14 @@ def _test_location(contrast: Contrast, null: Null, profile: Profile, rank: int) 
     return _together("location", [(along, 0.5), (largest("location", contrast, null.draws), 0.5)])
 
 
-def _test_dependence(contrast: Contrast, null: Null, rank: int, *, whole: bool) -> Component | None:
+def _test_dependence(contrast: Contrast, null: Null, n_known: int | None) -> Component | None:
     one = largest("dependence", contrast, null.draws)
-    if not whole:
+    if n_known == 0:
         return one
-    return _together("dependence", [(one, 0.8), (wald("dependence", contrast, null, rank), 0.2)])
+    known = contrast if n_known is None else replace(contrast, n_known=n_known)
+    rank = max((known.freedom + 2) // ROWS_PER_RANK, 2)
+    together = wald("dependence", known, null, rank)
+    return _together("dependence", [(one, 0.8), (together, 0.2)])
 
 
 def _together(name: str, parts: list[tuple[Component | None, float]]) -> Component | None:

@@ -11,12 +11,13 @@ from gapdrift.bulk._book import MAX_GAPS, Gaps
 from gapdrift.bulk._gaps import Filled, GapFiller
 from gapdrift.bulk._lookup import N_CELLS, make_lookup
 from gapdrift.bulk._reading import Reader, machine_code
-from gapdrift.contrast import power_sums
+from gapdrift.contrast import central_moments, power_sums
 from gapdrift.encoding import Encoded
 from gapdrift.gaussian import Patterns, find_patterns
 from gapdrift.gaussian._dense import dense_blocks, gap_covariance
 from gapdrift.gaussian._patterns import row_keys
 from gapdrift.histograms import N_INTERVALS, Grid, count_levels
+from gapdrift.joint import SMALLEST_EIGENVALUE
 from gapdrift.profile import Profile, bin_probabilities, gap_statistics
 from gapdrift.residuals import EmpiricalResiduals
 from gapdrift.schema import Schema
@@ -58,12 +59,15 @@ class Bulk:
         Bins are told apart by positions within this distance of the centre, along each direction.
     n_learned : int
         Rows that the model was learned from.
+    n_worth : int
+        Gaussian rows that would know the covariance of the products of columns as well as these do.
     """
 
     covariance: Matrix
     bits: Vector
     radius: float
     n_learned: int
+    n_worth: int
 
 
 class BulkCounter:
@@ -394,7 +398,41 @@ def fit_bulk(
     reach = max(float(np.abs(profile.centres).max(initial=0.0)), 1.0)
     radius = float(2.0 ** np.ceil(np.log2(2.0 * reach)))
     statistics = BulkCounter(profile, schema, grids, bits, radius).statistics(rows)
-    return Bulk(np.cov(statistics, rowvar=False), bits, radius, n_learned), power_sums(statistics)
+    powers = power_sums(statistics)
+    _, _, kurtosis = central_moments(powers, len(rows))
+    products = statistics[:, profile.layout.dependence]
+    n_worth = worth(products[:, kurtosis[profile.layout.dependence] < len(rows) / 10.0])
+    return Bulk(np.cov(statistics, rowvar=False), bits, radius, n_learned, n_worth), powers
+
+
+def worth(rows: Matrix) -> int:
+    """Gaussian rows whose covariance is as good as that of these, for quadratic forms with its inverse.
+
+    Notes
+    -----
+    With the covariance of L rows v instead of the true one, d' S^-1 d is too large by the share c / L on average,
+    c = E |v|^4 / r - 1 for white rows of r columns (Mardia's kurtosis), which is r + 1 for Gaussian ones. Few rows with
+    large products, as rare levels make them, tell less than many.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> 9_000 < worth(rng.normal(size=(10_000, 5))) <= 10_000
+    True
+    >>> worth(rng.standard_t(5, size=(10_000, 5))) < 9_000
+    True
+    """
+    deviation = rows.std(axis=0)
+    scaled = (rows - rows.mean(axis=0))[:, deviation > 0] / deviation[deviation > 0]
+    if not scaled.shape[1]:
+        return len(rows)
+    values, vectors = np.linalg.eigh(scaled.T @ scaled / len(rows))
+    leading = values > SMALLEST_EIGENVALUE
+    squares = ((scaled @ (vectors[:, leading] / np.sqrt(values[leading]))) ** 2).sum(axis=1)
+    rank = int(leading.sum())
+    excess = float((squares**2).mean()) / rank - 1.0
+    return int(max(min(len(rows), len(rows) * (rank + 1) / excess), 2))
 
 
 def to_places(rows: NDArray[np.float32], per_place: float, reach: float) -> NDArray[np.float32]:
