@@ -273,8 +273,13 @@ def values_only(name: str) -> Callable[[Rng], Sides]:
 
 
 def real_cases() -> list[Case]:
-    folder = Path(os.environ.get("GAPDRIFT_DATA", Path(__file__).parents[2] / "shared" / "data"))
-    return [Case(f"null real {path.stem}", split(str(path)), NULL) for path in sorted(folder.glob("*/*.parquet"))]
+    paths = sorted(data_folder().glob("*/*.parquet"))
+    return [Case(f"null real {path.stem}", split(str(path)), NULL) for path in paths]
+
+
+def data_folder() -> Path:
+    """Where the real sets are, if they are."""
+    return Path(os.environ.get("GAPDRIFT_DATA", Path(__file__).parents[2] / "shared" / "data"))
 
 
 def split(path: str) -> Callable[[Rng], Sides]:

@@ -3,7 +3,8 @@
 Each trial draws a fresh reference of 10,000 rows, the fewest that are counted so, a fifth of the cells missing, and
 tests windows of several sizes: with the same gaps, with none, and with half of the cells missing. Kinds: eight columns
 of numbers, counts, a heavy tail, a threshold and many zeros; four columns of few whole numbers; heavy tails; twenty
-dependent columns; categories.
+dependent columns; categories; and, where there is real data (`GAPDRIFT_DATA`), rows drawn from each set of at least
+50,000 (`--only real`).
 
 Bars: with the same gaps the verdict alarms in 3 to 7 % of the trials at alpha 0.05 and in 0.4 to 2 % at 0.01; with
 other gaps `values` alarms in at most 7 %. A bar is missed where the count could not come (1 time in 1,000) from any
@@ -16,7 +17,9 @@ Run `python -m benchmarks.large --trials 200 --csv FILE`.
 """
 
 import argparse
+import zlib
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 from unittest import mock
 
@@ -27,12 +30,14 @@ from scipy.stats import binom
 import gapdrift as gd
 from benchmarks._report import Bar, finish, finish_rows
 from benchmarks._trials import SURE, add_arguments, outside, run, select, write_csv
+from benchmarks.calibration import data_folder, read
 from gapdrift import conditional_reference
 
 Matrix = NDArray[np.float64]
 Rng = np.random.Generator
 
 N_REFERENCE = 10_000
+MANY = 50_000
 RATE = 0.2
 SIZES = (100, 1_000, 10_000, 100_000)
 RATES = {"same gaps": 0.2, "no gaps": 0.0, "more gaps": 0.5}
@@ -50,7 +55,7 @@ def main() -> None:
     if arguments.power:
         finish(power_bars(arguments.trials, arguments.seed, arguments.jobs))
         return
-    kinds = select(tuple(KINDS), arguments.only)
+    kinds = select((*KINDS, *real_sets()), arguments.only)
     tasks = [(kind, seed) for seed in range(arguments.seed, arguments.seed + arguments.trials) for kind in kinds]
     journal = None if arguments.csv is None else arguments.csv.with_suffix(".part")
     found = run(work, tasks, arguments.jobs, journal)
@@ -79,8 +84,8 @@ def rows_of(kind: str, counts: Any, trials: int) -> Any:
 def work(task: tuple[str, int]) -> list[list[list[int]]]:
     """Alarms of one reference: (sizes, rates, verdict, values and missingness at 0.05 and 0.01)."""
     kind, seed = task
-    rng = np.random.default_rng([seed, list(KINDS).index(kind)])
-    make = KINDS[kind]
+    rng = np.random.default_rng([seed, zlib.crc32(kind.encode())])
+    make = KINDS[kind] if kind in KINDS else real(real_sets()[kind])
     detector = gd.DriftDetector(random_state=seed).fit(table(kind, hidden(make(N_REFERENCE, rng), RATE, rng)))
     return [
         [alarms(detector, table(kind, hidden(make(size, rng), rate, rng))) for rate in RATES.values()] for size in SIZES
@@ -139,8 +144,9 @@ def alarms(detector: gd.DriftDetector, window: Any) -> list[int]:
     return [int(p < alpha) for p in (result.p_value, result.values.p_value, gaps) for alpha in (0.05, 0.01)]
 
 
-def hidden(rows: Matrix, rate: float, rng: Rng) -> Matrix:
-    return np.where(rng.random(rows.shape) < rate, np.nan, rows)
+def hidden(rows: Any, rate: float, rng: Rng) -> Any:
+    gaps = rng.random(rows.shape) < rate
+    return np.where(gaps, np.nan, rows) if isinstance(rows, np.ndarray) else rows.mask(gaps)
 
 
 def table(kind: str, rows: Matrix) -> Any:
@@ -183,6 +189,20 @@ def categories(n_rows: int, rng: Rng) -> Matrix:
     base = rng.normal(size=n_rows)
     levels = [np.clip(np.rint(base + rng.normal(size=n_rows)) + half, 0, 2 * half) for half in (1, 2, 4)]
     return np.column_stack([base, *levels])
+
+
+@cache
+def real_sets() -> dict[str, str]:
+    """Paths of the real sets with many rows, by their names."""
+    import pyarrow.parquet as pq  # noqa: PLC0415
+
+    paths = {f"real {path.stem}": str(path) for path in sorted(data_folder().glob("*/*.parquet"))}
+    return {name: path for name, path in paths.items() if pq.ParquetFile(path).metadata.num_rows >= MANY}
+
+
+def real(path: str) -> Callable[[int, Rng], Any]:
+    """Draws of rows of a real set, each by itself."""
+    return lambda n_rows, rng: read(path).iloc[rng.integers(len(read(path)), size=n_rows)].reset_index(drop=True)
 
 
 KINDS: dict[str, Callable[[int, Rng], Matrix]] = {
