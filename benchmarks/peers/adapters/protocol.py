@@ -1,0 +1,125 @@
+"""What all adapters share: one JSON command a line on stdin, one JSON answer a line on stdout.
+
+A command is ``{"reference": path, "window": path, "method": name, "fill": bool, "alpha": float, "seed": int}``, the paths
+those of Parquet files. The answer is ``{"drift": bool or null, "p_value": float or null, "seconds": ..., "cpu_seconds": ...,
+"peak_mib": ..., "error": null or "Type: first line", "details": {...}}``; the seconds are those of fitting and testing,
+without reading the files. Nothing here needs more than pandas and pyarrow, which every environment has.
+"""
+
+import contextlib
+import json
+import math
+import os
+import resource
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TextIO
+
+import pandas as pd
+
+__all__ = ["Answer", "any_column", "numbers", "serve"]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Verdict of one test; no verdict where the method itself says that it has none."""
+
+    drift: bool | None
+    p_value: float | None = None
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+Method = Callable[[pd.DataFrame, pd.DataFrame, float, int], Answer]
+
+
+def serve(methods: dict[str, Method]) -> None:
+    """Answer commands until stdin ends; what the libraries print goes to stderr."""
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    warnings.simplefilter("ignore")
+    say(answers, {"ready": sorted(methods)})
+    for line in sys.stdin:
+        say(answers, answer(methods, json.loads(line)))
+
+
+def say(answers: TextIO, message: dict[str, Any]) -> None:
+    answers.write(json.dumps(message) + "\n")
+    answers.flush()
+
+
+def answer(methods: dict[str, Method], command: dict[str, Any]) -> dict[str, Any]:
+    """Run one command; whatever the library raises is part of the answer."""
+    reference, window = (pd.read_parquet(command[side]) for side in ("reference", "window"))
+    forget_peak()
+    wall, cpu = time.perf_counter(), time.process_time()
+    found, error = Answer(None), None
+    try:
+        if command.get("fill"):
+            reference, window = filled(reference, window)
+        found = methods[command["method"]](reference, window, command["alpha"], command["seed"])
+    except Exception as problem:
+        error = f"{type(problem).__name__}: {first_line(problem)}"
+    return {
+        "drift": None if found.drift is None else bool(found.drift),
+        "p_value": plain(found.p_value),
+        "seconds": time.perf_counter() - wall,
+        "cpu_seconds": time.process_time() - cpu,
+        "peak_mib": peak(),
+        "error": error,
+        "details": {name: plain(value) for name, value in found.details.items()},
+    }
+
+
+def plain(value: Any) -> Any:
+    """A number that JSON can hold; NaN is no number."""
+    if value is None or isinstance(value, bool | str):
+        return value
+    return None if math.isnan(value) else float(value)
+
+
+def first_line(problem: BaseException) -> str:
+    lines = [line.strip() for line in str(problem).splitlines() if line.strip()]
+    return lines[0][:200] if lines else ""
+
+
+def filled(reference: pd.DataFrame, window: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Gaps filled with the reference's means, and most frequent levels: what users of a method without gaps do."""
+    fill = {
+        name: column.mean() if pd.api.types.is_numeric_dtype(column) else next(iter(column.mode()), "missing")
+        for name, column in reference.items()
+    }
+    return reference.fillna(fill), window.fillna(fill)
+
+
+def numbers(table: pd.DataFrame) -> Any:
+    """Matrix of a table of numbers, for methods that take nothing else."""
+    for name, column in table.items():
+        if not pd.api.types.is_numeric_dtype(column):
+            raise TypeError(f"the method takes numbers only, and {name!r} holds {column.dtype}")
+    return table.to_numpy(dtype=float, na_value=float("nan"))
+
+
+def any_column(p_values: list[float], alpha: float) -> Answer:
+    """Verdict of tests of single columns, by Bonferroni: the smallest p-value times their number."""
+    known = [float(p) for p in p_values if not math.isnan(p)]
+    smallest = min(1.0, min(known) * len(p_values)) if known else None
+    return Answer(smallest is not None and smallest < alpha, smallest, {"columns_without_p_value": len(p_values) - len(known)})
+
+
+def forget_peak() -> None:
+    """Start the peak of memory anew, where the system can."""
+    with contextlib.suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+
+
+def peak() -> float:
+    """Largest resident memory in MiB since it was last forgotten, else since the start."""
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) / 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

@@ -1,0 +1,182 @@
+"""Twelve awkward inputs, each with a window without drift and one with a large drift, and what is right for both.
+
+A method that always or never alarms cannot look right: an input counts as *right* only if the calm window is called calm
+and the other one drifted. It is *wrong* where a verdict is given and is not the right one, without a word, and an *error*
+where the method raises, crashes, hangs or gives no verdict. Of a window of one row nothing can be said: there an error, or
+no verdict, is right as well.
+
+The drift moves every column of numbers by two standard deviations and turns the category round, so that any threshold
+sees it. The calm window is typical: it is drawn until Kolmogorov and Smirnov find nothing (p > 0.3) in any column, sum or difference
+of two, so that a test at level 0.05 is not called wrong for the one window in twenty at which it may alarm.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.stats import ks_2samp
+
+__all__ = ["INPUTS", "ROWS", "Input", "judge", "sides"]
+
+ROWS = 1_000
+_TYPICAL = 0.3
+_DRIFT = 2.0
+
+Change = Callable[[pd.DataFrame, np.random.Generator, str], pd.DataFrame]
+
+
+@dataclass(frozen=True)
+class Input:
+    """An awkward table: how it is made of a plain one, for each of the sides reference, calm and drifted."""
+
+    name: str
+    change: Change
+    open_question: bool = False
+
+
+def judge(calm: Mapping[str, Any], drifted: Mapping[str, Any], open_question: bool = False) -> str:
+    """`right`, `wrong` or `error`, from the answers to both windows.
+
+    Parameters
+    ----------
+    calm, drifted : mapping
+        Answers of an adapter.
+    open_question : bool
+        Whether nothing can be said of such windows, so that an error or no verdict is right.
+
+    Examples
+    --------
+    >>> yes, no = {"drift": True, "error": None}, {"drift": False, "error": None}
+    >>> judge(no, yes), judge(yes, yes), judge(no, no), judge(no, {"drift": None, "error": "ValueError: NaN"})
+    ('right', 'wrong', 'wrong', 'error')
+    """
+    said = [answer["drift"] if answer["error"] is None else None for answer in (calm, drifted)]
+    false = [verdict is not None and verdict is not right for verdict, right in zip(said, (False, True), strict=True)]
+    if any(false):
+        return "wrong"
+    return "right" if open_question or None not in said else "error"
+
+
+def sides(case: Input, seed: int = 0) -> dict[str, pd.DataFrame]:
+    """Tables `reference`, `calm` and `drifted` of an input."""
+    rng = np.random.default_rng([seed, [found.name for found in INPUTS].index(case.name)])
+    reference = _rows(rng)
+    calm = _rows(rng)
+    while not _typical(reference, calm):
+        calm = _rows(rng)
+    drifted = _rows(rng) + _DRIFT
+    plain = {"reference": reference, "calm": calm, "drifted": drifted}
+    return {side: case.change(_table(rows), rng, side) for side, rows in plain.items()}
+
+
+def _rows(rng: np.random.Generator) -> NDArray[np.float64]:
+    """Four columns with correlations of 0.5, all of variance 1."""
+    return np.asarray(np.sqrt(0.5) * (rng.normal(size=(ROWS, 4)) + rng.normal(size=(ROWS, 1))))
+
+
+def _typical(one: NDArray[np.float64], two: NDArray[np.float64]) -> bool:
+    return all(ks_2samp(a, b).pvalue > _TYPICAL for a, b in zip(_views(one), _views(two), strict=True))
+
+
+def _views(rows: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+    pairs = [rows[:, a] + sign * rows[:, b] for a, b in combinations(range(4), 2) for sign in (1, -1)]
+    return [*rows.T, *pairs]
+
+
+def _table(rows: NDArray[np.float64]) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=["x0", "x1", "x2", "x3"])
+
+
+def _hidden(table: pd.DataFrame, rng: np.random.Generator, rate: float = 0.1) -> pd.DataFrame:
+    return table.mask(rng.random(table.shape) < rate)
+
+
+def _cells(table: pd.DataFrame, rng: np.random.Generator, number: int) -> pd.DataFrame:
+    """A few gaps in each column, too few to be a drift of gaps."""
+    holes = np.zeros(table.shape, dtype=bool)
+    for column in range(table.shape[1]):
+        holes[rng.choice(len(table), number, replace=False), column] = True
+    return table.mask(holes)
+
+
+def _one_nan(table: pd.DataFrame, rng: np.random.Generator, side: str) -> pd.DataFrame:
+    if side != "reference":
+        table.iloc[int(rng.integers(len(table))), 0] = np.nan
+    return table
+
+
+def _window_only(table: pd.DataFrame, rng: np.random.Generator, side: str) -> pd.DataFrame:
+    return table if side == "reference" else _cells(table, rng, 3)
+
+
+def _reference_only(table: pd.DataFrame, rng: np.random.Generator, side: str) -> pd.DataFrame:
+    return _cells(table, rng, 3) if side == "reference" else table
+
+
+def _empty_column(table: pd.DataFrame, rng: np.random.Generator, side: str) -> pd.DataFrame:
+    return table.assign(x1=np.nan)
+
+
+def _empty_rows(table: pd.DataFrame, rng: np.random.Generator, side: str) -> pd.DataFrame:
+    holes = np.zeros(table.shape, dtype=bool)
+    holes[rng.choice(len(table), 50, replace=False)] = True
+    return table.mask(holes)
+
+
+def _no_complete_row(table: pd.DataFrame, rng: np.random.Generator, side: str) -> pd.DataFrame:
+    holes = rng.integers(4, size=len(table))[:, None] == np.arange(4)
+    return table.mask(holes)
+
+
+def _constant(table: pd.DataFrame, rng: np.random.Generator, side: str) -> pd.DataFrame:
+    return _hidden(table.assign(x1=7.0), rng)
+
+
+def _integers(table: pd.DataFrame, rng: np.random.Generator, side: str) -> pd.DataFrame:
+    counts = (10 * table["x1"]).round().astype("Int64").mask(rng.random(len(table)) < 0.1)
+    return _hidden(table, rng).assign(x1=counts)
+
+
+def _category(table: pd.DataFrame, rng: np.random.Generator, side: str) -> pd.DataFrame:
+    levels = rng.choice(["a", "b", "c"], len(table), p=(0.1, 0.2, 0.7) if side == "drifted" else (0.7, 0.2, 0.1))
+    hidden = _hidden(table, rng)
+    return hidden.assign(x1=pd.Series(levels, dtype=object).mask(rng.random(len(table)) < 0.1, None))
+
+
+def _new_level(table: pd.DataFrame, rng: np.random.Generator, side: str) -> pd.DataFrame:
+    """One row of a level that the reference does not have; half of the rows where there is drift."""
+    with_levels = _category(table, rng, "reference")
+    new = {"reference": 0, "calm": 1, "drifted": len(table) // 2}[side]
+    with_levels.loc[: new - 1, "x1"] = "d"
+    return with_levels
+
+
+def _one_row(table: pd.DataFrame, rng: np.random.Generator, side: str) -> pd.DataFrame:
+    hidden = _hidden(table, rng)
+    return hidden if side == "reference" else hidden.iloc[:1]
+
+
+def _duplicates(table: pd.DataFrame, rng: np.random.Generator, side: str) -> pd.DataFrame:
+    hidden = _hidden(table, rng)
+    return hidden.assign(x2=hidden["x1"])
+
+
+INPUTS: tuple[Input, ...] = (
+    Input("one NaN in the window", _one_nan),
+    Input("NaN only in the window", _window_only),
+    Input("NaN only in the reference", _reference_only),
+    Input("a column all NaN", _empty_column),
+    Input("rows all NaN", _empty_rows),
+    Input("no complete row", _no_complete_row),
+    Input("a constant column", _constant),
+    Input("integers with gaps", _integers),
+    Input("a category with gaps", _category),
+    Input("a new level", _new_level),
+    Input("a window of one row", _one_row, open_question=True),
+    Input("two equal columns", _duplicates),
+)
+"""All awkward inputs, in the order of the table."""

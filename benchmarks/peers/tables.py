@@ -1,0 +1,216 @@
+"""Tables of what the journal holds: rows for the CSV files, and the same as markdown for the docs."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.peers.conformance import INPUTS, judge
+from benchmarks.peers.measuring import conformance_task, speed_task, verdict_task
+from benchmarks.peers.methods import METHODS, Method
+from benchmarks.peers.scenarios import SCENARIOS, Case, cases
+from experiments.journal import Journal
+
+__all__ = [
+    "Alarms",
+    "Table",
+    "alarms",
+    "conformance_table",
+    "error_table",
+    "markdown",
+    "method_table",
+    "put_between_marks",
+    "speed_table",
+    "verdict_table",
+    "verdict_tables",
+]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A header and rows of words, with a name that is also that of its file and of its marks in the docs."""
+
+    name: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class Alarms:
+    """Answers of a method in one situation.
+
+    Parameters
+    ----------
+    trials : int
+        Trials that were answered.
+    drift, values, missingness : int
+        How many of them alarmed: the verdict, and for gapdrift its two parts.
+    errors : tuple of str
+        What the other trials said.
+    """
+
+    trials: int
+    drift: int
+    values: int
+    missingness: int
+    errors: tuple[str, ...]
+
+    @property
+    def share(self) -> str:
+        """Share of alarms, `error` where no trial was answered, empty where none was made."""
+        if self.trials:
+            return f"{self.drift / self.trials:.2f}" + (f" ({len(self.errors)} failed)" if self.errors else "")
+        return "error" if self.errors else ""
+
+
+def alarms(journal: Journal, method: Method, case: Case, trials: int, alpha: float = 0.05) -> Alarms:
+    """What the journal holds of a method in a situation, of the first trials."""
+    tasks = [verdict_task(method, case, seed) for seed in range(trials)]
+    found = [journal.get(task) for task in tasks if task in journal]
+    good = [answer for answer in found if answer["error"] is None]
+
+    def below(part: str) -> int:
+        p_values = [answer["details"].get(part) for answer in good]
+        return sum(p is not None and p < alpha for p in p_values)
+
+    errors = tuple(answer["error"] for answer in found if answer["error"] is not None)
+    drift = sum(bool(answer["drift"]) for answer in good)
+    return Alarms(len(good), drift, below("values"), below("missingness"), errors)
+
+
+def method_table() -> Table:
+    """What each row is."""
+    rows = tuple(
+        (method.title, "yes" if method.multivariate else "no", method.rule) for method in METHODS if not method.filled
+    )
+    return Table("methods", ("method", "multivariate", "alarm"), rows)
+
+
+def speed_table(journal: Journal, sizes: Sequence[int]) -> Table:
+    """Seconds, seconds of the processor and peak memory of each method at each size, and how many times ours."""
+    rows = []
+    for method in METHODS:
+        for size in sizes:
+            if speed_task(method, size) in journal:
+                answer = journal.get(speed_task(method, size))
+                rows.append((method.title, f"{size}", *_timing(answer), _times(journal, answer, size), answer["error"] or ""))
+    header = ("method", "rows", "seconds", "processor seconds", "peak MiB", "times ours", "error")
+    return Table("speed", header, tuple(rows))
+
+
+def _timing(answer: dict[str, Any]) -> tuple[str, ...]:
+    if answer["error"] is not None:
+        return ("", "", "")
+    return (f"{answer['seconds']:.3g}", f"{answer['cpu_seconds']:.3g}", f"{answer['peak_mib']:.0f}")
+
+
+def _times(journal: Journal, answer: dict[str, Any], size: int) -> str:
+    ours = speed_task(METHODS[0], size)
+    if answer["error"] is not None or ours not in journal or journal.get(ours)["error"] is not None:
+        return ""
+    return f"{answer['seconds'] / journal.get(ours)['seconds']:.3g}"
+
+
+def verdict_table(journal: Journal, trials: int) -> Table:
+    """All situations of all methods, one row each."""
+    rows = []
+    for method in METHODS:
+        for case in cases():
+            found = alarms(journal, method, case, trials)
+            if found.trials or found.errors:
+                what = (method.title, case.kind, case.scenario, f"{case.rate:g}")
+                parts = (str(found.values), str(found.missingness)) if method is METHODS[0] else ("", "")
+                counts = (str(found.trials), str(found.drift), *parts, str(len(found.errors)))
+                rows.append((*what, *counts, found.errors[0] if found.errors else ""))
+    header = ("method", "table", "scenario", "missing", "trials", "alarms", "values", "missingness", "failed", "error")
+    return Table("verdicts", header, tuple(rows))
+
+
+def verdict_tables(journal: Journal, trials: int) -> list[Table]:
+    """For each scenario the shares of alarms by missing rate; gapdrift's parts have rows of their own."""
+    return [_scenario_table(journal, trials, scenario) for scenario in SCENARIOS]
+
+
+def _scenario_table(journal: Journal, trials: int, scenario: str) -> Table:
+    own = [case for case in cases() if case.scenario == scenario]
+    header = ("method", *(f"{case.rate:.0%}" + (" mixed" if case.kind == "mixed" else "") for case in own))
+    rows = []
+    for method in METHODS:
+        found = [alarms(journal, method, case, trials) for case in own]
+        if any(one.trials or one.errors for one in found):
+            rows.append((method.title, *(one.share for one in found)))
+        if method is METHODS[0] and rows:
+            for part in ("values", "missingness"):
+                shares = [f"{getattr(one, part) / one.trials:.2f}" if one.trials else "" for one in found]
+                rows.append((f"gapdrift: {part} alone", *shares))
+    return Table(f"verdicts-{scenario}", header, tuple(rows))
+
+
+def conformance_table(journal: Journal) -> Table:
+    """One row for each method: `right`, `wrong` or `error` for each input, and how many are right."""
+    rows = []
+    for method in METHODS:
+        said = [_judged(journal, method, index) for index in range(len(INPUTS))]
+        if any(said):
+            rows.append((method.title, *said, str(said.count("right"))))
+    return Table("conformance", ("method", *(case.name for case in INPUTS), "right"), tuple(rows))
+
+
+def _judged(journal: Journal, method: Method, index: int) -> str:
+    case = INPUTS[index]
+    tasks = [conformance_task(method, case, side) for side in ("calm", "drifted")]
+    if not all(task in journal for task in tasks):
+        return ""
+    calm, drifted = (journal.get(task) for task in tasks)
+    return judge(calm, drifted, case.open_question)
+
+
+def error_table(journal: Journal) -> Table:
+    """The first error of each method among the awkward inputs, in its own words, with the input."""
+    rows = []
+    for method in METHODS:
+        for case in INPUTS:
+            tasks = [conformance_task(method, case, side) for side in ("calm", "drifted")]
+            found = [journal.get(task)["error"] for task in tasks if task in journal]
+            error = next((text for text in found if text), None)
+            if error and not any(row[2] == error and row[0] == method.title for row in rows):
+                rows.append((method.title, case.name, error))
+    return Table("errors", ("method", "first at", "error"), tuple(rows))
+
+
+def markdown(table: Table) -> str:
+    """The table in markdown; what would break a cell is escaped.
+
+    Examples
+    --------
+    >>> print(markdown(Table("t", ("a", "b"), (("1", "x|y"),))))
+    | a | b |
+    |---|---|
+    | 1 | x\\|y |
+    """
+    lines = [_line(table.header), "|" + "---|" * len(table.header), *map(_line, table.rows)]
+    return "\n".join(lines)
+
+
+def _line(cells: Iterable[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|").replace("<", "&lt;") for cell in cells) + " |"
+
+
+def put_between_marks(path: Path, parts: dict[str, str]) -> None:
+    """Replace what stands between the marks of each name in a page; the words around them stay.
+
+    Raises
+    ------
+    ValueError
+        If the page lacks the marks of a name.
+    """
+    text = path.read_text(encoding="utf-8")
+    for name, part in parts.items():
+        start, end = f"<!-- {name} -->", f"<!-- /{name} -->"
+        if text.count(start) != 1 or text.count(end) != 1 or text.index(start) > text.index(end):
+            raise ValueError(f"{path} must have the marks {start} and {end}, once each and in this order")
+        before, after = text.split(start)[0], text.split(end)[1]
+        text = f"{before}{start}\n{part}\n{end}{after}"
+    draft = path.with_suffix(".part")
+    draft.write_text(text, encoding="utf-8")
+    draft.replace(path)

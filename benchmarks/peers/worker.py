@@ -1,0 +1,144 @@
+"""A process of an adapter that answers commands, and is started anew after it crashed or hung."""
+
+import contextlib
+import json
+import os
+import queue
+import resource
+import subprocess
+import tempfile
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any
+
+__all__ = ["Worker", "failure"]
+
+_START = 600.0
+
+
+def failure(error: str) -> dict[str, Any]:
+    """An answer that says only what went wrong."""
+    return {
+        "drift": None,
+        "p_value": None,
+        "seconds": None,
+        "cpu_seconds": None,
+        "peak_mib": None,
+        "error": error,
+        "details": {},
+    }
+
+
+class Worker:
+    """The adapter of one library, run by its own interpreter; started by the first command.
+
+    Parameters
+    ----------
+    python : Path
+        Interpreter of the library's environment.
+    adapter : Path
+        Script that speaks the protocol of `adapters/protocol.py`.
+    timeout : float
+        Seconds for one command; reading the files is part of it, imports are not.
+    memory_gib : float
+        What the process may allocate; beyond it the library sees a MemoryError.
+    path : str
+        PYTHONPATH of the process.
+    """
+
+    def __init__(self, python: Path, adapter: Path, timeout: float, memory_gib: float, path: str = "") -> None:
+        self._command = [str(python), str(adapter)]
+        self._timeout = timeout
+        self._bytes = int(memory_gib * 2**30)
+        self._path = path
+        self._process: subprocess.Popen[str] | None = None
+        self._lines: queue.Queue[str | None] = queue.Queue()
+        self._complaints: IO[str] | None = None
+
+    def __enter__(self) -> "Worker":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def ask(self, command: Mapping[str, Any]) -> dict[str, Any]:
+        """Answer to a command; what goes wrong is an answer too."""
+        try:
+            process = self._started()
+            assert process.stdin is not None
+            process.stdin.write(json.dumps(command) + "\n")
+            process.stdin.flush()
+            answer: dict[str, Any] = json.loads(self._line(self._timeout))
+        except TimeoutError as problem:
+            answer = failure(f"timeout: {problem}")
+        except OSError as problem:
+            answer = failure(f"crash: {problem}")
+        else:
+            return answer
+        self.stop()
+        return answer
+
+    def stop(self) -> None:
+        """End the process, if there is one; the next command starts another."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            for stream in (self._process.stdin, self._process.stdout, self._complaints):
+                if stream is not None:
+                    stream.close()
+        self._process = None
+
+    def _started(self) -> "subprocess.Popen[str]":
+        if self._process is None:
+            self._lines = queue.Queue()
+            self._complaints = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")
+            self._process = subprocess.Popen(
+                self._command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._complaints,
+                text=True,
+                env=self._environment(),
+                preexec_fn=self._limit,
+            )
+            threading.Thread(target=_read, args=(self._process.stdout, self._lines), daemon=True).start()
+            self._line(_START)
+        return self._process
+
+    def _environment(self) -> dict[str, str]:
+        """One thread for every library, no word to anyone elsewhere."""
+        one_thread = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
+        silent = {"DO_NOT_TRACK": "1", "NML_DISABLE_USAGE_LOGGING": "1", "DISABLE_DEEPCHECKS_ANONYMOUS_TELEMETRY": "1"}
+        return {**os.environ, **one_thread, **silent, "PYTHONPATH": self._path, "PYTHONWARNINGS": "ignore"}
+
+    def _limit(self) -> None:
+        resource.setrlimit(resource.RLIMIT_DATA, (self._bytes, self._bytes))
+
+    def _line(self, timeout: float) -> str:
+        try:
+            line = self._lines.get(timeout=timeout)
+        except queue.Empty:
+            raise TimeoutError(f"no answer within {timeout:g} s") from None
+        if line is None:
+            raise OSError(self._last_words())
+        return line
+
+    def _last_words(self) -> str:
+        assert self._process is not None
+        assert self._complaints is not None
+        code = self._process.wait()
+        self._complaints.seek(0)
+        said = [line.strip() for line in self._complaints.read().splitlines() if line.strip()]
+        return f"the process ended with {code}" + (f": {said[-1][:200]}" if said else "")
+
+
+def _read(stream: IO[str], lines: "queue.Queue[str | None]") -> None:
+    """Pass lines on until the process ends, or is stopped and its stream closed."""
+    with contextlib.suppress(ValueError):
+        for line in stream:
+            lines.put(line)
+    lines.put(None)
