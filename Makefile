@@ -6,7 +6,7 @@ QUICK := .quick
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test engines lint bench calibration large power monitor distance throughput reproduce reproduce-quick smoke clean
+.PHONY: demo test engines lint bench calibration large power monitor distance throughput peers reproduce reproduce-quick smoke clean
 
 demo: $(VENV)/cli
 	$(BIN)/gapdrift demo
@@ -48,6 +48,10 @@ distance: $(VENV)/test
 throughput: $(VENV)/engines
 	$(BIN)/python -m benchmarks.throughput --engines
 
+# Beside the other libraries, each in an environment of its own under .bench (about 4 GB); goes on where it stopped.
+peers: $(VENV)/test
+	$(BIN)/python -m benchmarks.peers $(if $(TRIALS),--trials $(TRIALS))
+
 # The paper's experiments: QUICK shows that everything works, the full runs take hours and go on where they stopped.
 reproduce: $(VENV)/experiments
 	$(BIN)/python -m experiments run all
@@ -67,7 +71,7 @@ smoke: $(VENV)/experiments
 
 clean:
 	rm -rf $(VENV) build dist site htmlcov .coverage* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
-	rm -rf .hypothesis .smoke $(QUICK) gapdrift-demo.html
+	rm -rf .bench .hypothesis .smoke $(QUICK) gapdrift-demo.html
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/bin/python:

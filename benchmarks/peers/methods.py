@@ -57,7 +57,7 @@ METHODS: tuple[Method, ...] = (
         Method("alibi-detect", "KSDrift", False, "level 0.05, Bonferroni"),
         Method("alibi-detect", "MMDDrift", True, "level 0.05, 100 permutations, the default"),
     ),
-    Method("alibi-detect", "ClassifierDrift", True, "level 0.05; HistGradientBoostingClassifier, 5 folds, binomial test"),
+    Method("alibi-detect", "ClassifierDrift", True, "level 0.05; HistGradientBoostingClassifier, 5 folds, KS test of its probabilities"),
     *_with_filled(
         Method("frouros", "KSTest", False, "level 0.05, Bonferroni by us"),
         Method("frouros", "MMD", True, "level 0.05, 100 permutations"),

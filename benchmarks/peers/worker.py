@@ -4,7 +4,6 @@ import contextlib
 import json
 import os
 import queue
-import resource
 import subprocess
 import tempfile
 import threading
@@ -43,15 +42,14 @@ class Worker:
     timeout : float
         Seconds for one command; reading the files is part of it, imports are not.
     memory_gib : float
-        What the process may allocate; beyond it the library sees a MemoryError.
+        What the process may allocate, which the adapter sees to; beyond it the library gets a MemoryError.
     path : str
         PYTHONPATH of the process.
     """
 
     def __init__(self, python: Path, adapter: Path, timeout: float, memory_gib: float, path: str = "") -> None:
-        self._command = [str(python), str(adapter)]
+        self._command = [str(python), str(adapter), str(int(memory_gib * 2**30))]
         self._timeout = timeout
-        self._bytes = int(memory_gib * 2**30)
         self._path = path
         self._process: subprocess.Popen[str] | None = None
         self._lines: queue.Queue[str | None] = queue.Queue()
@@ -95,7 +93,7 @@ class Worker:
     def _started(self) -> "subprocess.Popen[str]":
         if self._process is None:
             self._lines = queue.Queue()
-            self._complaints = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")
+            self._complaints = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115
             self._process = subprocess.Popen(
                 self._command,
                 stdin=subprocess.PIPE,
@@ -103,7 +101,6 @@ class Worker:
                 stderr=self._complaints,
                 text=True,
                 env=self._environment(),
-                preexec_fn=self._limit,
             )
             threading.Thread(target=_read, args=(self._process.stdout, self._lines), daemon=True).start()
             self._line(_START)
@@ -114,9 +111,6 @@ class Worker:
         one_thread = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
         silent = {"DO_NOT_TRACK": "1", "NML_DISABLE_USAGE_LOGGING": "1", "DISABLE_DEEPCHECKS_ANONYMOUS_TELEMETRY": "1"}
         return {**os.environ, **one_thread, **silent, "PYTHONPATH": self._path, "PYTHONWARNINGS": "ignore"}
-
-    def _limit(self) -> None:
-        resource.setrlimit(resource.RLIMIT_DATA, (self._bytes, self._bytes))
 
     def _line(self, timeout: float) -> str:
         try:

@@ -37,7 +37,12 @@ Method = Callable[[pd.DataFrame, pd.DataFrame, float, int], Answer]
 
 
 def serve(methods: dict[str, Method]) -> None:
-    """Answer commands until stdin ends; what the libraries print goes to stderr."""
+    """Answer commands until stdin ends; what the libraries print goes to stderr.
+
+    The first argument of the script, if any, is the number of bytes it may allocate.
+    """
+    for limit in map(int, sys.argv[1:2]):
+        resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     warnings.simplefilter("ignore")
