@@ -1,15 +1,16 @@
 """gapdrift beside the other libraries that detect drift, on the same Parquet files, each in its own environment.
 
-Three parts: *speed* (seconds and peak memory by size, four columns, 20 % missing), *verdicts* (alarms without drift, with
-drift of values, of gaps and of both, at 0, 5, 20 and 50 % missing, 1,000 rows) and *conformance* (twelve awkward
+Three parts: *speed* (seconds and peak memory by size, four columns, 20 % missing), *verdicts* (alarms without drift,
+with drift of values, of gaps and of both, at 0, 5, 20 and 50 % missing, 1,000 rows) and *conformance* (twelve awkward
 inputs: right, wrong, error).
 
 Bars: at 10,000 rows and above every multivariate method that takes gaps needs at least 10 times our time; our false
 alarms hold, as do those of `values` where only gaps move; and where such a method's false alarms hold too, ours finds
 more drift. A rate is held against its bar only where chance would put it there less often than 1 time in 1,000.
 
-Every answer is written to a journal in the folder of the CSV files, and a run that was stopped goes on with what it lacks; the
-tables show whatever the journal holds. `--fresh` starts anew. The environments are made in `.bench/` when they are first needed.
+Every answer is written to a journal in the folder of the CSV files, and a run that was stopped goes on with what it
+lacks; the tables show whatever the journal holds. `--fresh` starts anew. The environments are made in `.bench/` when
+they are first needed.
 """
 
 import argparse
@@ -53,13 +54,17 @@ def parse() -> argparse.Namespace:
         prog="python -m benchmarks.peers", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--only", default="", help=f"peers, by commas: {', '.join(PEERS)}; gapdrift is always there")
-    parser.add_argument("--sizes", type=numbers, default=[1_000, 10_000, 100_000], help="rows (default 1000,10000,100000)")
+    parser.add_argument(
+        "--sizes", type=numbers, default=[1_000, 10_000, 100_000], help="rows (default 1000,10000,100000)"
+    )
     parser.add_argument("--trials", type=int, default=100, help="trials of each situation (default %(default)s)")
     parser.add_argument("--part", choices=(*PARTS, "all"), default="all")
     parser.add_argument("--csv", type=Path, default=_RESULTS, help="folder of the CSV files and the journal")
     parser.add_argument("--page", type=Path, default=_PAGE, help="page whose tables are made anew")
     parser.add_argument("--timeout", type=float, default=120.0, help="seconds for one command (default %(default)s)")
-    parser.add_argument("--memory", type=float, default=8.0, help="GiB that a process may allocate (default %(default)s)")
+    parser.add_argument(
+        "--memory", type=float, default=8.0, help="GiB that a process may allocate (default %(default)s)"
+    )
     parser.add_argument("--fresh", action="store_true", help="forget the journal")
     return parser.parse_args()
 

@@ -86,7 +86,7 @@ def _allowed(trials: int) -> float:
 
 
 def _detection_bars(journal: Journal, method: Method, trials: int) -> list[Bar]:
-    """One bar, over all drifts of values in tables with gaps that the method answered; none where its alarms mean nothing."""
+    """One bar, over all drifts of values in tables with gaps; none for a method whose false alarms do not hold."""
     with_gaps = [case for case in cases() if case.rate and case.scenario != "gaps"]
     theirs = {case: alarms(journal, method, case, trials) for case in with_gaps}
     answered = [case for case in with_gaps if theirs[case].trials and not theirs[case].errors]

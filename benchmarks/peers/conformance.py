@@ -1,13 +1,14 @@
 """Twelve awkward inputs, each with a window without drift and one with a large drift, and what is right for both.
 
-A method that always or never alarms cannot look right: an input counts as *right* only if the calm window is called calm
-and the other one drifted. It is *wrong* where a verdict is given and is not the right one, without a word, and an *error*
-where the method raises, crashes, hangs or gives no verdict. Of a window of one row nothing can be said: there an error, or
-no verdict, is right as well.
+A method that always or never alarms cannot look right: an input counts as *right* only if the calm window is called
+calm and the other one drifted. It is *wrong* where a verdict is given and is not the right one, without a word, and an
+*error* where the method raises, crashes, hangs or gives no verdict. Of a window of one row nothing can be said: there
+an error, or no verdict, is right as well.
 
 The drift moves every column of numbers by two standard deviations and turns the category round, so that any threshold
-sees it. The calm window is typical: it is drawn until Kolmogorov and Smirnov find nothing (p > 0.3) in any column, sum or difference
-of two, so that a test at level 0.05 is not called wrong for the one window in twenty at which it may alarm.
+sees it. The calm window is typical: it is drawn until Kolmogorov and Smirnov find nothing (p > 0.3) in any column, sum
+or difference of two, so that a test at level 0.05 is not called wrong for the one window in twenty at which it may
+alarm.
 """
 
 from collections.abc import Callable, Mapping
@@ -117,26 +118,26 @@ def _reference_only(table: pd.DataFrame, rng: np.random.Generator, side: str) ->
     return _cells(table, rng, 3) if side == "reference" else table
 
 
-def _empty_column(table: pd.DataFrame, rng: np.random.Generator, side: str) -> pd.DataFrame:
+def _empty_column(table: pd.DataFrame, _rng: np.random.Generator, _side: str) -> pd.DataFrame:
     return table.assign(x1=np.nan)
 
 
-def _empty_rows(table: pd.DataFrame, rng: np.random.Generator, side: str) -> pd.DataFrame:
+def _empty_rows(table: pd.DataFrame, rng: np.random.Generator, _side: str) -> pd.DataFrame:
     holes = np.zeros(table.shape, dtype=bool)
     holes[rng.choice(len(table), 50, replace=False)] = True
     return table.mask(holes)
 
 
-def _no_complete_row(table: pd.DataFrame, rng: np.random.Generator, side: str) -> pd.DataFrame:
+def _no_complete_row(table: pd.DataFrame, rng: np.random.Generator, _side: str) -> pd.DataFrame:
     holes = rng.integers(4, size=len(table))[:, None] == np.arange(4)
     return table.mask(holes)
 
 
-def _constant(table: pd.DataFrame, rng: np.random.Generator, side: str) -> pd.DataFrame:
+def _constant(table: pd.DataFrame, rng: np.random.Generator, _side: str) -> pd.DataFrame:
     return _hidden(table.assign(x1=7.0), rng)
 
 
-def _integers(table: pd.DataFrame, rng: np.random.Generator, side: str) -> pd.DataFrame:
+def _integers(table: pd.DataFrame, rng: np.random.Generator, _side: str) -> pd.DataFrame:
     counts = (10 * table["x1"]).round().astype("Int64").mask(rng.random(len(table)) < 0.1)
     return _hidden(table, rng).assign(x1=counts)
 
@@ -160,7 +161,7 @@ def _one_row(table: pd.DataFrame, rng: np.random.Generator, side: str) -> pd.Dat
     return hidden if side == "reference" else hidden.iloc[:1]
 
 
-def _duplicates(table: pd.DataFrame, rng: np.random.Generator, side: str) -> pd.DataFrame:
+def _duplicates(table: pd.DataFrame, rng: np.random.Generator, _side: str) -> pd.DataFrame:
     hidden = _hidden(table, rng)
     return hidden.assign(x2=hidden["x1"])
 

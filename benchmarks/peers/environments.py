@@ -1,7 +1,7 @@
 """One environment for each peer, because their pins exclude one another: `.bench/<peer>/`, made with venv and pip.
 
-What was tried is remembered in `.bench/<peer>/outcome.json`: the requirements, and the first line of why they could not be
-installed. An environment is made again only where its requirements have changed; delete its folder to try anew.
+What was tried is remembered in `.bench/<peer>/outcome.json`: the requirements, and the first line of why they could not
+be installed. An environment is made again only where its requirements have changed; delete its folder to try anew.
 """
 
 import json

@@ -129,7 +129,9 @@ class Run:
             if task not in self.journal:
                 if failed >= _PATIENCE:
                     return
-                self.progress(f"verdicts, {case.kind}, {case.scenario}, {case.rate:.0%}, trial {seed + 1}, {method.title}")
+                self.progress(
+                    f"verdicts, {case.kind}, {case.scenario}, {case.rate:.0%}, trial {seed + 1}, {method.title}"
+                )
                 self.journal.add(task, ask(_command(method, _pair(folder, case, seed), seed)))
             failed = failed + 1 if self.journal.get(task)["error"] else 0
 

@@ -49,24 +49,58 @@ def _with_filled(*methods: Method) -> list[Method]:
 METHODS: tuple[Method, ...] = (
     Method(OURS, "DriftDetector", True, "level 0.05"),
     Method("evidently", "DataDriftPreset", False, "its default: half of the columns drift, each by its default test"),
-    Method("evidently", "DataDriftPreset, any column", False, "its default tests of columns; an alarm where any drifts"),
-    Method("nannyml", "univariate", False, "its default methods, thresholds and ten chunks; an alarm where any column alerts in any"),
-    Method("nannyml", "domain classifier", True, "its default thresholds: AUROC outside 0.45 to 0.65; the chunk is the window"),
-    Method("nannyml", "data reconstruction", True, "its default threshold and ten chunks; fills gaps with means itself"),
+    Method(
+        "evidently", "DataDriftPreset, any column", False, "its default tests of columns; an alarm where any drifts"
+    ),
+    Method(
+        "nannyml",
+        "univariate",
+        False,
+        "its default methods, thresholds and ten chunks; an alarm where any column alerts in any",
+    ),
+    Method(
+        "nannyml",
+        "domain classifier",
+        True,
+        "its default thresholds: AUROC outside 0.45 to 0.65; the chunk is the window",
+    ),
+    Method(
+        "nannyml", "data reconstruction", True, "its default threshold and ten chunks; fills gaps with means itself"
+    ),
     *_with_filled(
         Method("alibi-detect", "KSDrift", False, "level 0.05, Bonferroni"),
         Method("alibi-detect", "MMDDrift", True, "level 0.05, 100 permutations, the default"),
     ),
-    Method("alibi-detect", "ClassifierDrift", True, "level 0.05; HistGradientBoostingClassifier, 5 folds, KS test of its probabilities"),
+    Method(
+        "alibi-detect",
+        "ClassifierDrift",
+        True,
+        "level 0.05; HistGradientBoostingClassifier, 5 folds, KS test of its probabilities",
+    ),
     *_with_filled(
         Method("frouros", "KSTest", False, "level 0.05, Bonferroni by us"),
         Method("frouros", "MMD", True, "level 0.05, 100 permutations"),
-        Method("river", "ADWIN", False, "its default delta of 0.002; one a column, an alarm where any detects inside the window"),
+        Method(
+            "river",
+            "ADWIN",
+            False,
+            "its default delta of 0.002; one a column, an alarm where any detects inside the window",
+        ),
         Method("river", "KSWIN", False, "its default level of 0.005 a row; one a column, as above"),
-        Method("menelaus", "HDDDM", False, "level 0.05, from the first batch on; a mean over columns, so blind to dependence"),
+        Method(
+            "menelaus",
+            "HDDDM",
+            False,
+            "level 0.05, from the first batch on; a mean over columns, so blind to dependence",
+        ),
         Method("menelaus", "KdqTreeBatch", True, "level 0.05, 500 bootstrap samples, the default"),
     ),
-    Method("deepchecks", "FeatureDrift", False, "its default condition: a drift score of at least 0.2 (numbers and categories)"),
+    Method(
+        "deepchecks",
+        "FeatureDrift",
+        False,
+        "its default condition: a drift score of at least 0.2 (numbers and categories)",
+    ),
     Method("deepchecks", "MultivariateDrift", True, "its default condition: an overall drift value of at least 0.25"),
     *_with_filled(
         Method("hyppo", "MMD", True, "level 0.05, its fast chi-squared approximation"),

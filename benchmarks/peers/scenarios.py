@@ -16,8 +16,8 @@ both       mean and gaps                                 alarm
 ========== ============================================= ================================================
 
 The sizes are such that the classical tests for normal rows find them in 80 % of the cases with 1,000 complete rows on
-both sides at level 0.05: Hotelling's for the mean (non-centrality 11.94 with 4 degrees of freedom), the likelihood ratio
-for covariances (16.24 with 10).
+both sides at level 0.05: Hotelling's for the mean (non-centrality 11.94 with 4 degrees of freedom), the likelihood
+ratio for covariances (16.24 with 10).
 """
 
 from dataclasses import dataclass
@@ -28,7 +28,18 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-__all__ = ["CORRELATION", "DEPENDENCE", "KINDS", "MEAN_SHIFT", "RATES", "SCENARIOS", "Case", "cases", "draw", "write_pair"]
+__all__ = [
+    "CORRELATION",
+    "DEPENDENCE",
+    "KINDS",
+    "MEAN_SHIFT",
+    "RATES",
+    "SCENARIOS",
+    "Case",
+    "cases",
+    "draw",
+    "write_pair",
+]
 
 SCENARIOS = ("none", "mean", "dependence", "gaps", "both")
 RATES = (0.0, 0.05, 0.2, 0.5)

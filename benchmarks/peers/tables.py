@@ -93,7 +93,9 @@ def speed_table(journal: Journal, sizes: Sequence[int]) -> Table:
         for size in sizes:
             if speed_task(method, size) in journal:
                 answer = journal.get(speed_task(method, size))
-                rows.append((method.title, f"{size}", *_timing(answer), _times(journal, answer, size), answer["error"] or ""))
+                rows.append(
+                    (method.title, f"{size}", *_timing(answer), _times(journal, answer, size), answer["error"] or "")
+                )
     header = ("method", "rows", "seconds", "processor seconds", "peak MiB", "times ours", "error")
     return Table("speed", header, tuple(rows))
 
@@ -179,14 +181,14 @@ def error_table(journal: Journal) -> Table:
 
 
 def markdown(table: Table) -> str:
-    """The table in markdown; what would break a cell is escaped.
+    r"""The table in markdown; what would break a cell is escaped.
 
     Examples
     --------
     >>> print(markdown(Table("t", ("a", "b"), (("1", "x|y"),))))
     | a | b |
     |---|---|
-    | 1 | x\\|y |
+    | 1 | x\|y |
     """
     lines = [_line(table.header), "|" + "---|" * len(table.header), *map(_line, table.rows)]
     return "\n".join(lines)

@@ -108,7 +108,9 @@ class Worker:
 
     def _environment(self) -> dict[str, str]:
         """One thread for every library, no word to anyone elsewhere."""
-        one_thread = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
+        one_thread = dict.fromkeys(
+            ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"
+        )
         silent = {"DO_NOT_TRACK": "1", "NML_DISABLE_USAGE_LOGGING": "1", "DISABLE_DEEPCHECKS_ANONYMOUS_TELEMETRY": "1"}
         return {**os.environ, **one_thread, **silent, "PYTHONPATH": self._path, "PYTHONWARNINGS": "ignore"}
 

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
 from benchmarks.peers import bars, conformance, measuring, tables
 from benchmarks.peers.__main__ import chosen
 from benchmarks.peers.environments import PEERS, Environment, Peer, prepare
@@ -13,6 +12,7 @@ from benchmarks.peers.methods import METHODS, OURS
 from benchmarks.peers.scenarios import DEPENDENCE, MEAN_SHIFT, Case, cases, draw, moved_rate, write_pair
 from benchmarks.peers.tables import Table, alarms, markdown, put_between_marks
 from benchmarks.peers.worker import Worker, failure
+
 from experiments.journal import Journal
 
 FAKE = """
@@ -52,9 +52,14 @@ def journal(tmp_path):
 
 
 def answered(drift, seconds=1.0, **details):
-    return {**failure(""), "drift": drift, "seconds": seconds, "cpu_seconds": seconds, "peak_mib": 9.0, "error": None} | {
-        "details": details
-    }
+    return {
+        **failure(""),
+        "drift": drift,
+        "seconds": seconds,
+        "cpu_seconds": seconds,
+        "peak_mib": 9.0,
+        "error": None,
+    } | {"details": details}
 
 
 class TestWorker:
@@ -281,7 +286,11 @@ class TestTables:
             assert page.count(f"<!-- {table.name} -->") == page.count(f"<!-- /{table.name} -->") == 1
 
     def test_an_empty_journal_makes_empty_tables(self, journal):
-        made = [tables.speed_table(journal, [10]), *tables.verdict_tables(journal, 5), tables.conformance_table(journal)]
+        made = [
+            tables.speed_table(journal, [10]),
+            *tables.verdict_tables(journal, 5),
+            tables.conformance_table(journal),
+        ]
         assert all(table.rows == () for table in made)
 
     def test_shares_count_answers_only(self, journal):

@@ -24,7 +24,14 @@ def mmd(reference: pd.DataFrame, window: pd.DataFrame, alpha: float, seed: int) 
 def classifier(reference: pd.DataFrame, window: pd.DataFrame, alpha: float, seed: int) -> Answer:
     model = HistGradientBoostingClassifier(random_state=seed)
     detector = ClassifierDrift(
-        numbers(reference), model, backend="sklearn", p_val=alpha, n_folds=5, train_size=None, seed=seed, preds_type="probs"
+        numbers(reference),
+        model,
+        backend="sklearn",
+        p_val=alpha,
+        n_folds=5,
+        train_size=None,
+        seed=seed,
+        preds_type="probs",
     )
     found = detector.predict(numbers(window))["data"]
     return Answer(bool(found["is_drift"]), float(found["p_val"]))

@@ -1,4 +1,4 @@
-"""evidently: the preset for data drift; each column by the default test for its kind and size, at its default threshold.
+"""evidently: the preset for data drift; each column by the default test for its kind and size, and its threshold.
 
 Up to 1,000 rows numbers are compared by Kolmogorov and Smirnov at level 0.05, above by a Wasserstein distance of 0.1.
 """

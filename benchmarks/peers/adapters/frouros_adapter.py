@@ -17,7 +17,9 @@ def ks(reference: pd.DataFrame, window: pd.DataFrame, alpha: float, seed: int) -
 
 
 def mmd(reference: pd.DataFrame, window: pd.DataFrame, alpha: float, seed: int) -> Answer:
-    permutations = PermutationTestDistanceBased(num_permutations=100, num_jobs=1, random_state=seed, name="permutations")
+    permutations = PermutationTestDistanceBased(
+        num_permutations=100, num_jobs=1, random_state=seed, name="permutations"
+    )
     detector = MMD(callbacks=[permutations])
     detector.fit(X=numbers(reference))
     distance, logs = detector.compare(X=numbers(window))

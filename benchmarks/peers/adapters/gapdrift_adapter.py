@@ -1,8 +1,9 @@
 """gapdrift: `DriftDetector` by default; the p-values of values and missingness are told beside the verdict."""
 
-import gapdrift as gd
 import pandas as pd
 from protocol import Answer, serve
+
+import gapdrift as gd
 
 
 def detector(reference: pd.DataFrame, window: pd.DataFrame, alpha: float, seed: int) -> Answer:

@@ -1,8 +1,8 @@
-"""NannyML: univariate drift, the domain classifier and data reconstruction, each with its default methods and thresholds.
+"""NannyML: univariate drift, the domain classifier and data reconstruction, with default methods and thresholds.
 
-Thresholds of the first and the last are learned from several chunks of the reference, so their chunks are the default ten
-of each side, and an alarm is an alert in any chunk of the window (and any column). Those of the domain classifier are
-constants: its chunk is the whole window.
+Thresholds of the first and the last are learned from several chunks of the reference, so their chunks are the default
+ten of each side, and an alarm is an alert in any chunk of the window (and any column). Those of the domain classifier
+are constants: its chunk is the whole window.
 """
 
 from typing import Any

@@ -1,9 +1,10 @@
 """What all adapters share: one JSON command a line on stdin, one JSON answer a line on stdout.
 
-A command is ``{"reference": path, "window": path, "method": name, "fill": bool, "alpha": float, "seed": int}``, the paths
-those of Parquet files. The answer is ``{"drift": bool or null, "p_value": float or null, "seconds": ..., "cpu_seconds": ...,
-"peak_mib": ..., "error": null or "Type: first line", "details": {...}}``; the seconds are those of fitting and testing,
-without reading the files. Nothing here needs more than pandas and pyarrow, which every environment has.
+A command is ``{"reference": path, "window": path, "method": name, "fill": bool, "alpha": float, "seed": int}``, the
+paths those of Parquet files. The answer is ``{"drift": bool or null, "p_value": float or null, "seconds": ...,
+"cpu_seconds": ..., "peak_mib": ..., "error": null or "Type: first line", "details": {...}}``; the seconds are those of
+fitting and testing, without reading the files. Nothing here needs more than pandas and pyarrow, which every
+environment has.
 """
 
 import contextlib
@@ -112,7 +113,9 @@ def any_column(p_values: list[float], alpha: float) -> Answer:
     """Verdict of tests of single columns, by Bonferroni: the smallest p-value times their number."""
     known = [float(p) for p in p_values if not math.isnan(p)]
     smallest = min(1.0, min(known) * len(p_values)) if known else None
-    return Answer(smallest is not None and smallest < alpha, smallest, {"columns_without_p_value": len(p_values) - len(known)})
+    return Answer(
+        smallest is not None and smallest < alpha, smallest, {"columns_without_p_value": len(p_values) - len(known)}
+    )
 
 
 def forget_peak() -> None:

@@ -1,7 +1,7 @@
 """river: stream detectors, one for each column, which read the reference and then the window row by row.
 
-An alarm is a detection at a row of the window, in any column. Their levels are those of single rows, not of a window, so
-the defaults are kept.
+An alarm is a detection at a row of the window, in any column. Their levels are those of single rows, not of a window,
+so the defaults are kept.
 """
 
 from collections.abc import Callable
