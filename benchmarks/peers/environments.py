@@ -19,8 +19,10 @@ __all__ = ["ADAPTERS", "PEERS", "Environment", "Peer", "prepare"]
 
 ADAPTERS = Path(__file__).parent / "adapters"
 _ROOT = Path(__file__).parents[2] / ".bench"
-_READER = ("pyarrow==26.0.0",)
-_HOURS = 3600
+_READER = ("pandas==2.3.3", "pyarrow==26.0.1")
+_OLDER = ("numpy==1.26.4", "scipy==1.14.1", "scikit-learn==1.5.2")
+"""Of the time of their last release: with later ones LightGBM 4.5 (of NannyML) and deepchecks do not run."""
+_AN_HOUR = 3600
 
 
 @dataclass(frozen=True)
@@ -49,13 +51,13 @@ PEERS: dict[str, Peer] = {
     for peer in (
         Peer(OURS, ()),
         Peer("evidently", ("evidently==0.7.23", *_READER)),
-        Peer("nannyml", ("nannyml==0.13.1", *_READER)),
-        Peer("alibi-detect", ("alibi-detect==0.13.0", "torch==2.13.0", *_READER)),
-        Peer("frouros", ("frouros==0.9.0", "pandas==2.3.3", *_READER)),
+        Peer("nannyml", ("nannyml==0.13.1", *_OLDER, *_READER)),
+        Peer("alibi-detect", ("alibi-detect==0.13.0", "torch==2.13.0", *_OLDER, *_READER)),
+        Peer("frouros", ("frouros==0.9.0", *_READER)),
         Peer("river", ("river==0.26.1", *_READER)),
         Peer("menelaus", ("menelaus==0.2.0", *_READER)),
-        Peer("deepchecks", ("deepchecks==0.19.1", *_READER)),
-        Peer("hyppo", ("hyppo==0.5.2", "pandas==2.3.3", *_READER)),
+        Peer("deepchecks", ("deepchecks==0.19.1", "setuptools==75.8.0", *_OLDER, *_READER)),
+        Peer("hyppo", ("hyppo==0.5.2", *_READER)),
     )
 }
 """All libraries by name, gapdrift first, which runs with the interpreter of the benchmark itself."""
@@ -106,7 +108,7 @@ def _install(folder: Path, requirements: Sequence[str]) -> str:
 
 def _run(command: Sequence[str]) -> str:
     try:
-        done = subprocess.run(command, stderr=subprocess.PIPE, text=True, timeout=_HOURS, check=False)
+        done = subprocess.run(command, stderr=subprocess.PIPE, text=True, timeout=_AN_HOUR, check=False)
     except (OSError, subprocess.TimeoutExpired) as problem:
         return f"{type(problem).__name__}: {problem}".splitlines()[0]
     return "" if done.returncode == 0 else _why(done.stderr)

@@ -120,7 +120,9 @@ class Run:
 
     def _too_slow(self, task: list[Any]) -> bool:
         error = self.journal.get(task)["error"] if task in self.journal else None
-        return error is not None and error.startswith(("timeout", "crash", "MemoryError", "not tried"))
+        return error is not None and error.startswith(
+            ("timeout", "crash", "does not start", "MemoryError", "not tried")
+        )
 
     def _trials(self, ask: Callable[[Answers], Answers], method: Method, case: Case, trials: int, folder: Path) -> None:
         failed = 0

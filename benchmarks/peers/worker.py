@@ -54,6 +54,7 @@ class Worker:
         self._process: subprocess.Popen[str] | None = None
         self._lines: queue.Queue[str | None] = queue.Queue()
         self._complaints: IO[str] | None = None
+        self._hopeless = ""
 
     def __enter__(self) -> "Worker":
         return self
@@ -64,7 +65,9 @@ class Worker:
         self.stop()
 
     def ask(self, command: Mapping[str, Any]) -> dict[str, Any]:
-        """Answer to a command; what goes wrong is an answer too."""
+        """Answer to a command; what goes wrong is an answer too. What did not start is not started again."""
+        if self._hopeless:
+            return failure(self._hopeless)
         try:
             process = self._started()
             assert process.stdin is not None
@@ -78,16 +81,19 @@ class Worker:
         else:
             return answer
         self.stop()
-        return answer
+        return failure(self._hopeless) if self._hopeless else answer
 
     def stop(self) -> None:
         """End the process, if there is one; the next command starts another."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
-            for stream in (self._process.stdin, self._process.stdout, self._complaints):
+            for stream in (self._process.stdin, self._process.stdout):
                 if stream is not None:
-                    stream.close()
+                    with contextlib.suppress(BrokenPipeError):
+                        stream.close()
+        if self._complaints is not None:
+            self._complaints.close()
         self._process = None
 
     def _started(self) -> "subprocess.Popen[str]":
@@ -103,7 +109,11 @@ class Worker:
                 env=self._environment(),
             )
             threading.Thread(target=_read, args=(self._process.stdout, self._lines), daemon=True).start()
-            self._line(_START)
+            try:
+                self._line(_START)
+            except OSError as problem:
+                self._hopeless = f"does not start: {problem}"
+                raise
         return self._process
 
     def _environment(self) -> dict[str, str]:

@@ -86,7 +86,10 @@ class TestWorker:
         broken = tmp_path / "broken_adapter.py"
         broken.write_text("import a_library_that_is_not_there")
         with Worker(Path(sys.executable), broken, timeout=5.0, memory_gib=4.0) as worker:
-            assert "ModuleNotFoundError" in worker.ask({"method": "alarm"})["error"]
+            error = worker.ask({"method": "alarm"})["error"]
+            assert error.startswith("does not start: the process ended with 1: ModuleNotFoundError")
+            broken.unlink()
+            assert worker.ask({"method": "alarm"})["error"] == error
 
     def test_no_interpreter_is_an_answer(self, adapter, tmp_path):
         with Worker(tmp_path / "nowhere" / "python", adapter, timeout=5.0, memory_gib=4.0) as worker:
