@@ -27,7 +27,6 @@ _PATIENCE = 3
 _ROOT = Path(__file__).parents[2]
 
 Answers = dict[str, Any]
-Ask = Callable[[Worker, Answers], Answers]
 
 
 def speed_task(method: Method, size: int) -> list[Any]:
