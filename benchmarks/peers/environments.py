@@ -20,8 +20,8 @@ __all__ = ["ADAPTERS", "PEERS", "Environment", "Peer", "prepare"]
 ADAPTERS = Path(__file__).parent / "adapters"
 _ROOT = Path(__file__).parents[2] / ".bench"
 _READER = ("pandas==2.3.3", "pyarrow==26.0.1")
-_OLDER = ("numpy==1.26.4", "scipy==1.14.1", "scikit-learn==1.5.2")
-"""Of the time of their last release: with later ones LightGBM 4.5 (of NannyML) and deepchecks do not run."""
+_OLDER = ("numpy==1.26.4", "scipy==1.14.1", "scikit-learn==1.5.2", "pandas==2.3.3", "pyarrow==20.0.0")
+"""Before NumPy 2, which alibi-detect and deepchecks exclude, and scikit-learn 1.6, with which NannyML's LightGBM fails."""
 _AN_HOUR = 3600
 
 
@@ -51,12 +51,12 @@ PEERS: dict[str, Peer] = {
     for peer in (
         Peer(OURS, ()),
         Peer("evidently", ("evidently==0.7.23", *_READER)),
-        Peer("nannyml", ("nannyml==0.13.1", *_OLDER, *_READER)),
-        Peer("alibi-detect", ("alibi-detect==0.13.0", "torch==2.13.0", *_OLDER, *_READER)),
+        Peer("nannyml", ("nannyml==0.13.1", *_OLDER)),
+        Peer("alibi-detect", ("alibi-detect==0.13.0", "torch==2.13.0", *_OLDER)),
         Peer("frouros", ("frouros==0.9.0", *_READER)),
         Peer("river", ("river==0.26.1", *_READER)),
         Peer("menelaus", ("menelaus==0.2.0", *_READER)),
-        Peer("deepchecks", ("deepchecks==0.19.1", "setuptools==75.8.0", *_OLDER, *_READER)),
+        Peer("deepchecks", ("deepchecks==0.19.1", "setuptools==75.8.0", *_OLDER)),
         Peer("hyppo", ("hyppo==0.5.2", *_READER)),
     )
 }
