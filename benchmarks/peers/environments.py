@@ -21,7 +21,8 @@ ADAPTERS = Path(__file__).parent / "adapters"
 _ROOT = Path(__file__).parents[2] / ".bench"
 _READER = ("pandas==2.3.3", "pyarrow==26.0.1")
 _OLDER = ("numpy==1.26.4", "scipy==1.14.1", "scikit-learn==1.5.2", "pandas==2.3.3", "pyarrow==20.0.0")
-"""Before NumPy 2, which alibi-detect and deepchecks exclude, and scikit-learn 1.6, with which NannyML's LightGBM fails."""
+"""alibi-detect excludes NumPy 2 and deepchecks uses names that it dropped; LightGBM 4.5, which NannyML asks for, passes
+an argument that scikit-learn dropped in 1.8; pyarrow 26 excludes NumPy 1."""
 _AN_HOUR = 3600
 
 
