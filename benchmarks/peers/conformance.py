@@ -96,11 +96,10 @@ def _hidden(table: pd.DataFrame, rng: np.random.Generator, rate: float = 0.1) ->
     return table.mask(rng.random(table.shape) < rate)
 
 
-def _cells(table: pd.DataFrame, rng: np.random.Generator, number: int) -> pd.DataFrame:
-    """A few gaps in each column, too few to be a drift of gaps."""
+def _three_cells(table: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
+    """Three gaps in all, in different columns: three against none are no drift of gaps, chance does it 1 time in 4."""
     holes = np.zeros(table.shape, dtype=bool)
-    for column in range(table.shape[1]):
-        holes[rng.choice(len(table), number, replace=False), column] = True
+    holes[rng.choice(len(table), 3, replace=False), [0, 1, 2]] = True
     return table.mask(holes)
 
 
@@ -111,11 +110,11 @@ def _one_nan(table: pd.DataFrame, rng: np.random.Generator, side: str) -> pd.Dat
 
 
 def _window_only(table: pd.DataFrame, rng: np.random.Generator, side: str) -> pd.DataFrame:
-    return table if side == "reference" else _cells(table, rng, 3)
+    return table if side == "reference" else _three_cells(table, rng)
 
 
 def _reference_only(table: pd.DataFrame, rng: np.random.Generator, side: str) -> pd.DataFrame:
-    return _cells(table, rng, 3) if side == "reference" else table
+    return _three_cells(table, rng) if side == "reference" else table
 
 
 def _empty_column(table: pd.DataFrame, _rng: np.random.Generator, _side: str) -> pd.DataFrame:
@@ -143,7 +142,9 @@ def _integers(table: pd.DataFrame, rng: np.random.Generator, _side: str) -> pd.D
 
 
 def _category(table: pd.DataFrame, rng: np.random.Generator, side: str) -> pd.DataFrame:
-    levels = rng.choice(["a", "b", "c"], len(table), p=(0.1, 0.2, 0.7) if side == "drifted" else (0.7, 0.2, 0.1))
+    """Levels in the same numbers on both sides, so that the calm window is typical in them as well."""
+    counts = (100, 200, 700) if side == "drifted" else (700, 200, 100)
+    levels = rng.permutation(np.repeat(["a", "b", "c"], counts))
     hidden = _hidden(table, rng)
     return hidden.assign(x1=pd.Series(levels, dtype=object).mask(rng.random(len(table)) < 0.1, None))
 

@@ -181,7 +181,7 @@ def error_table(journal: Journal) -> Table:
 
 
 def markdown(table: Table) -> str:
-    r"""The table in markdown; what would break a cell is escaped.
+    r"""The table in markdown; what would break a cell is escaped, and a table without rows says that it has none.
 
     Examples
     --------
@@ -190,6 +190,8 @@ def markdown(table: Table) -> str:
     |---|---|
     | 1 | x\|y |
     """
+    if not table.rows:
+        return "Not measured yet."
     lines = [_line(table.header), "|" + "---|" * len(table.header), *map(_line, table.rows)]
     return "\n".join(lines)
 
