@@ -68,7 +68,8 @@ def answer(methods: dict[str, Method], command: dict[str, Any]) -> dict[str, Any
             reference, window = filled(reference, window)
         found = methods[command["method"]](reference, window, command["alpha"], command["seed"])
     except Exception as problem:
-        error = f"{type(problem).__name__}: {first_line(problem)}"
+        kind = MemoryError if isinstance(problem, MemoryError) else type(problem)
+        error = f"{kind.__name__}: {first_line(problem)}"
     return {
         "drift": None if found.drift is None else bool(found.drift),
         "p_value": plain(found.p_value),
