@@ -90,7 +90,7 @@ class Run:
     def conformance(self, methods: Sequence[Method]) -> None:
         """Answers of each method to the awkward inputs."""
         with tempfile.TemporaryDirectory() as folder:
-            for case in conformance.INPUTS:
+            for case in (conformance.CONTROL, *conformance.INPUTS):
                 for side, table in (made := conformance.sides(case)).items():
                     write_pair(Path(folder) / case.name / side, made["reference"], table)
             for peer, own in _by_peer(methods):
@@ -137,7 +137,7 @@ class Run:
             failed = failed + 1 if self.journal.get(task)["error"] else 0
 
     def _awkward(self, ask: Callable[[Answers], Answers], method: Method, folder: Path) -> None:
-        for case in conformance.INPUTS:
+        for case in (conformance.CONTROL, *conformance.INPUTS):
             for side in ("calm", "drifted"):
                 task = conformance_task(method, case, side)
                 if task not in self.journal:

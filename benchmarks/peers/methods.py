@@ -46,6 +46,15 @@ def _with_filled(*methods: Method) -> list[Method]:
     ]
 
 
+def _with_left_out(*methods: Method) -> list[Method]:
+    """Methods of single columns, each followed by itself on what is present of each column."""
+    return [
+        row
+        for method in methods
+        for row in (method, Method(method.peer, f"{method.name}, gaps left out", method.multivariate, "as above"))
+    ]
+
+
 METHODS: tuple[Method, ...] = (
     Method(OURS, "DriftDetector", True, "level 0.05"),
     Method("evidently", "DataDriftPreset", False, "its default: half of the columns drift, each by its default test"),
@@ -58,6 +67,7 @@ METHODS: tuple[Method, ...] = (
         False,
         "its default methods, thresholds and ten chunks; an alarm where any column alerts in any",
     ),
+    Method("nannyml", "univariate, half of the chunks", False, "the same; an alarm where a column alerts in half of them"),
     Method(
         "nannyml",
         "domain classifier",
@@ -65,8 +75,9 @@ METHODS: tuple[Method, ...] = (
         "its default thresholds: AUROC outside 0.45 to 0.65; the chunk is the window",
     ),
     Method(
-        "nannyml", "data reconstruction", True, "its default threshold and ten chunks; fills gaps with means itself"
+        "nannyml", "data reconstruction", True, "its default threshold and ten chunks, any; fills gaps with means itself"
     ),
+    Method("nannyml", "data reconstruction, half of the chunks", True, "the same; an alarm where half of them alert"),
     *_with_filled(
         Method("alibi-detect", "KSDrift", False, "level 0.05, Bonferroni"),
         Method("alibi-detect", "MMDDrift", True, "level 0.05, 100 permutations, the default"),
@@ -77,9 +88,9 @@ METHODS: tuple[Method, ...] = (
         True,
         "level 0.05; HistGradientBoostingClassifier, 5 folds, KS test of its probabilities",
     ),
-    *_with_filled(
-        Method("frouros", "KSTest", False, "level 0.05, Bonferroni by us"),
-        Method("frouros", "MMD", True, "level 0.05, 100 permutations"),
+    *_with_left_out(Method("frouros", "KSTest", False, "level 0.05, Bonferroni by us")),
+    *_with_filled(Method("frouros", "MMD", True, "level 0.05, 100 permutations")),
+    *_with_left_out(
         Method(
             "river",
             "ADWIN",
@@ -87,6 +98,8 @@ METHODS: tuple[Method, ...] = (
             "its default delta of 0.002; one a column, an alarm where any detects inside the window",
         ),
         Method("river", "KSWIN", False, "its default level of 0.005 a row; one a column, as above"),
+    ),
+    *_with_filled(
         Method(
             "menelaus",
             "HDDDM",

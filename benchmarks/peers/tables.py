@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.peers.conformance import INPUTS, judge
+from benchmarks.peers.conformance import CONTROL, INPUTS, Input, judge
 from benchmarks.peers.measuring import conformance_task, speed_task, verdict_task
 from benchmarks.peers.methods import METHODS, Method
 from benchmarks.peers.scenarios import SCENARIOS, Case, cases
@@ -24,6 +24,9 @@ __all__ = [
     "verdict_table",
     "verdict_tables",
 ]
+
+
+_JUDGEMENTS = ("right", "wrong", "error", "numbers only")
 
 
 @dataclass(frozen=True)
@@ -57,9 +60,11 @@ class Alarms:
 
     @property
     def share(self) -> str:
-        """Share of alarms, `error` where no trial was answered, empty where none was made."""
+        """Share of alarms; `error` or `numbers only` where no trial was answered, empty where none was made."""
         if self.trials:
             return f"{self.drift / self.trials:.2f}" + (f" ({len(self.errors)} failed)" if self.errors else "")
+        if any(error.startswith("NumbersOnly") for error in self.errors):
+            return "numbers only"
         return "error" if self.errors else ""
 
 
@@ -149,35 +154,40 @@ def _scenario_table(journal: Journal, trials: int, scenario: str) -> Table:
 
 
 def conformance_table(journal: Journal) -> Table:
-    """One row for each method: `right`, `wrong` or `error` for each input, and how many are right."""
+    """One row for each method: the judgement of the control and each input, and how many of each there are."""
     rows = []
     for method in METHODS:
-        said = [_judged(journal, method, index) for index in range(len(INPUTS))]
+        said = [_judged(journal, method, case) for case in INPUTS]
         if any(said):
-            rows.append((method.title, *said, str(said.count("right"))))
-    return Table("conformance", ("method", *(case.name for case in INPUTS), "right"), tuple(rows))
+            counts = (str(said.count(word)) for word in _JUDGEMENTS)
+            rows.append((method.title, *counts, _judged(journal, method, CONTROL), *said))
+    header = ("method", *_JUDGEMENTS, f"control: {CONTROL.name}", *(case.name for case in INPUTS))
+    return Table("conformance", header, tuple(rows))
 
 
-def _judged(journal: Journal, method: Method, index: int) -> str:
-    case = INPUTS[index]
+def _judged(journal: Journal, method: Method, case: Input) -> str:
+    found = _pair(journal, method, case)
+    return judge(*found, open_question=case.open_question) if found else ""
+
+
+def _pair(journal: Journal, method: Method, case: Input) -> list[dict[str, Any]]:
+    """Answers to the calm and the drifted window; none where one lacks."""
     tasks = [conformance_task(method, case, side) for side in ("calm", "drifted")]
-    if not all(task in journal for task in tasks):
-        return ""
-    calm, drifted = (journal.get(task) for task in tasks)
-    return judge(calm, drifted, case.open_question)
+    return [journal.get(task) for task in tasks] if all(task in journal for task in tasks) else []
 
 
 def error_table(journal: Journal) -> Table:
-    """The first error of each method among the awkward inputs, in its own words, with the input."""
-    rows = []
+    """What the methods say of the awkward inputs, each sentence once: errors, and warnings that go with a wrong verdict."""
+    rows: dict[tuple[str, str], str] = {}
     for method in METHODS:
-        for case in INPUTS:
-            tasks = [conformance_task(method, case, side) for side in ("calm", "drifted")]
-            found = [journal.get(task)["error"] for task in tasks if task in journal]
-            error = next((text for text in found if text), None)
-            if error and not any(row[2] == error and row[0] == method.title for row in rows):
-                rows.append((method.title, case.name, error))
-    return Table("errors", ("method", "first at", "error"), tuple(rows))
+        for case in (CONTROL, *INPUTS):
+            judged = _judged(journal, method, case)
+            for answer in _pair(journal, method, case):
+                error = [answer["error"]] if judged != "numbers only" and answer["error"] else []
+                warned = [f"warning: {text}" for text in answer["warnings"]] if judged == "wrong" else []
+                for text in error + warned:
+                    rows.setdefault((method.title, text), case.name)
+    return Table("errors", ("method", "first at", "says"), tuple((title, at, text) for (title, text), at in rows.items()))
 
 
 def markdown(table: Table) -> str:

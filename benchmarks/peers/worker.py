@@ -26,6 +26,7 @@ def failure(error: str) -> dict[str, Any]:
         "cpu_seconds": None,
         "peak_mib": None,
         "error": error,
+        "warnings": [],
         "details": {},
     }
 
@@ -117,9 +118,13 @@ class Worker:
         return self._process
 
     def _environment(self) -> dict[str, str]:
-        """One thread for every library, no word to anyone elsewhere."""
+        """One thread for every library, no word to anyone elsewhere.
+
+        The limit is for those that ask OpenMP for all cores, whatever it was told (NannyML's domain classifier): where
+        a core is taken by another program, their threads wait for one another most of the time.
+        """
         one_thread = dict.fromkeys(
-            ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"
+            ("OMP_NUM_THREADS", "OMP_THREAD_LIMIT", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"
         )
         silent = {"DO_NOT_TRACK": "1", "NML_DISABLE_USAGE_LOGGING": "1", "DISABLE_DEEPCHECKS_ANONYMOUS_TELEMETRY": "1"}
         return {**os.environ, **one_thread, **silent, "PYTHONPATH": self._path, "PYTHONWARNINGS": "ignore"}

@@ -59,6 +59,7 @@ def answered(drift, seconds=1.0, **details):
         "cpu_seconds": seconds,
         "peak_mib": 9.0,
         "error": None,
+        "warnings": [],
     } | {"details": details}
 
 
@@ -226,19 +227,21 @@ class TestScenarios:
 
 class TestConformance:
     yes, no, none, error = answered(True), answered(False), answered(None), failure("ValueError: NaN")
+    numbers_only = failure("NumbersOnly: 'x1' holds object")
 
     @pytest.mark.parametrize(
         ("calm", "drifted", "expected", "expected_if_open"),
         [
             (no, yes, "right", "right"),
             (yes, yes, "wrong", "wrong"),
-            (no, no, "wrong", "wrong"),
+            (no, no, "wrong", "right"),
             (yes, no, "wrong", "wrong"),
             (error, error, "error", "right"),
             (none, none, "error", "right"),
             (yes, error, "wrong", "wrong"),
-            (error, no, "wrong", "wrong"),
+            (error, no, "wrong", "right"),
             (no, error, "error", "right"),
+            (numbers_only, numbers_only, "numbers only", "numbers only"),
         ],
     )
     def test_judgement(self, calm, drifted, expected, expected_if_open):
@@ -248,6 +251,7 @@ class TestConformance:
     def test_inputs_are_what_their_names_say(self, tmp_path):
         made = {case.name: conformance.sides(case) for case in conformance.INPUTS}
         assert len(made) == 12
+        assert not any(table.isna().any(axis=None) for table in conformance.sides(conformance.CONTROL).values())
         assert made["one NaN in the window"]["calm"].isna().sum().sum() == 1
         assert not made["NaN only in the window"]["reference"].isna().any(axis=None)
         assert made["NaN only in the window"]["calm"].isna().sum().sum() == 3
@@ -263,6 +267,19 @@ class TestConformance:
         assert len(made["a window of one row"]["drifted"]) == 1
         for name, sides in made.items():
             write_pair(tmp_path / name, sides["reference"], sides["drifted"])
+
+
+    def test_twelve_gaps_against_none_are_a_change_of_gaps_and_said_to_be_one(self):
+        import gapdrift as gd
+
+        sides = conformance.sides(conformance.CONTROL)
+        holes = np.zeros((conformance.ROWS, 4), dtype=bool)
+        for column in range(4):
+            holes[column * 3 : column * 3 + 3, column] = True
+        result = gd.DriftDetector(random_state=0).fit(sides["reference"].mask(holes)).test(sides["calm"])
+        assert result.drift
+        assert result.values.p_value > 0.05
+        assert result.missingness.p_value < 0.005
 
 
 class TestTables:
@@ -306,13 +323,23 @@ class TestTables:
         assert (found.trials, found.drift, found.values, found.errors) == (2, 1, 1, ("crash: x",))
         assert found.share == "0.50 (1 failed)"
 
+    def test_what_is_said_with_a_wrong_verdict_is_shown_once(self, journal):
+        warned = {**answered(True), "warnings": ["the column is empty"]}
+        for case in conformance.INPUTS[:2]:
+            journal.add(conformance_task(METHODS[0], case, "calm"), warned)
+            journal.add(conformance_task(METHODS[0], case, "drifted"), failure("ValueError: NaN"))
+        title, first = METHODS[0].title, conformance.INPUTS[0].name
+        assert tables.error_table(journal).rows == (
+            (title, first, "warning: the column is empty"),
+            (title, first, "ValueError: NaN"),
+        )
+
     def test_conformance_counts_what_is_right(self, journal):
         for index, case in enumerate(conformance.INPUTS):
             journal.add(conformance_task(METHODS[0], case, "calm"), answered(index == 0))
             journal.add(conformance_task(METHODS[0], case, "drifted"), answered(True))
         row = tables.conformance_table(journal).rows[0]
-        assert row[:3] == (METHODS[0].title, "wrong", "right")
-        assert row[-1] == "11"
+        assert row[:7] == (METHODS[0].title, "11", "1", "0", "0", "", "wrong")
         assert [bar.reached for bar in bars.conformance_bars(journal)] == [False]
 
 

@@ -2,9 +2,9 @@
 
 A command is ``{"reference": path, "window": path, "method": name, "fill": bool, "alpha": float, "seed": int}``, the
 paths those of Parquet files. The answer is ``{"drift": bool or null, "p_value": float or null, "seconds": ...,
-"cpu_seconds": ..., "peak_mib": ..., "error": null or "Type: first line", "details": {...}}``; the seconds are those of
-fitting and testing, without reading the files. Nothing here needs more than pandas and pyarrow, which every
-environment has.
+"cpu_seconds": ..., "peak_mib": ..., "error": null or "Type: first line", "warnings": [...], "details": {...}}``; the
+seconds are those of fitting and testing, without reading the files; the warnings are the first lines of those that
+Python's `warnings` were given. Nothing here needs more than pandas and pyarrow, which every environment has.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ from typing import Any, TextIO
 
 import pandas as pd
 
-__all__ = ["Answer", "any_column", "numbers", "serve"]
+__all__ = ["Answer", "any_column", "columns", "numbers", "present", "serve"]
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,10 @@ class Answer:
     drift: bool | None
     p_value: float | None = None
     details: dict[str, Any] = field(default_factory=dict)
+
+
+class NumbersOnly(TypeError):  # noqa: N818  (its name is what the tables say)
+    """A method was given a category, which it does not claim to take: the adapter says so in its place."""
 
 
 Method = Callable[[pd.DataFrame, pd.DataFrame, float, int], Answer]
@@ -46,7 +50,6 @@ def serve(methods: dict[str, Method]) -> None:
         resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
-    warnings.simplefilter("ignore")
     say(answers, {"ready": sorted(methods)})
     for line in sys.stdin:
         say(answers, answer(methods, json.loads(line)))
@@ -63,13 +66,15 @@ def answer(methods: dict[str, Method], command: dict[str, Any]) -> dict[str, Any
     forget_peak()
     wall, cpu = time.perf_counter(), time.process_time()
     found, error = Answer(None), None
-    try:
-        if command.get("fill"):
-            reference, window = filled(reference, window)
-        found = methods[command["method"]](reference, window, command["alpha"], command["seed"])
-    except Exception as problem:
-        kind = MemoryError if isinstance(problem, MemoryError) else type(problem)
-        error = f"{kind.__name__}: {first_line(problem)}"
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("default")
+        try:
+            if command.get("fill"):
+                reference, window = filled(reference, window)
+            found = methods[command["method"]](reference, window, command["alpha"], command["seed"])
+        except Exception as problem:
+            kind = MemoryError if isinstance(problem, MemoryError) else type(problem)
+            error = f"{kind.__name__}: {first_line(problem)}"
     return {
         "drift": None if found.drift is None else bool(found.drift),
         "p_value": plain(found.p_value),
@@ -77,6 +82,7 @@ def answer(methods: dict[str, Method], command: dict[str, Any]) -> dict[str, Any
         "cpu_seconds": time.process_time() - cpu,
         "peak_mib": peak(),
         "error": error,
+        "warnings": list(dict.fromkeys(first_line(one.message) for one in said)),
         "details": {name: plain(value) for name, value in found.details.items()},
     }
 
@@ -88,13 +94,20 @@ def plain(value: Any) -> Any:
     return None if math.isnan(value) else float(value)
 
 
-def first_line(problem: BaseException) -> str:
+def first_line(problem: BaseException | str) -> str:
+    """First line of a message that says something; the address of an object does not."""
     lines = [line.strip() for line in str(problem).splitlines() if line.strip()]
-    return lines[0][:200] if lines else ""
+    telling = [line for line in lines if " object at 0x" not in line]
+    return (telling or lines or [""])[0][:200]
 
 
 def filled(reference: pd.DataFrame, window: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Gaps filled with the reference's means, and most frequent levels: what users of a method without gaps do."""
+    """Gaps filled with the reference's means, and most frequent levels: what users of a method without gaps do.
+
+    Whole numbers become floating ones before, because their means are none.
+    """
+    whole = {name: float for name, column in reference.items() if pd.api.types.is_integer_dtype(column)}
+    reference, window = reference.astype(whole), window.astype(whole)
     fill = {
         name: column.mean() if pd.api.types.is_numeric_dtype(column) else next(iter(column.mode()), "missing")
         for name, column in reference.items()
@@ -106,8 +119,18 @@ def numbers(table: pd.DataFrame) -> Any:
     """Matrix of a table of numbers, for methods that take nothing else."""
     for name, column in table.items():
         if not pd.api.types.is_numeric_dtype(column):
-            raise TypeError(f"the method takes numbers only, and {name!r} holds {column.dtype}")
+            raise NumbersOnly(f"{name!r} holds {column.dtype}")
     return table.to_numpy(dtype=float, na_value=float("nan"))
+
+
+def columns(reference: pd.DataFrame, window: pd.DataFrame) -> list[tuple[Any, Any]]:
+    """Pairs of columns of numbers, for methods that take one at a time."""
+    return list(zip(numbers(reference).T, numbers(window).T, strict=True))
+
+
+def present(column: Any) -> Any:
+    """Entries of a column that are there, in their order."""
+    return column[column == column]  # noqa: PLR0124  (NaN is what differs from itself)
 
 
 def any_column(p_values: list[float], alpha: float) -> Answer:
