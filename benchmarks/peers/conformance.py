@@ -1,7 +1,7 @@
 """Twelve awkward inputs, each with a window without drift and one with a large drift, and what is right for both.
 
 A method that always or never alarms cannot look right: an input counts as *right* only if the calm window is called
-calm and the other one drifted. It is *wrong* where a verdict is given and is not the right one, without a word, and an
+calm and the other one drifted. It is *wrong* where a verdict is given and is not the right one, and an
 *error* where the method raises, crashes, hangs or gives no verdict. A method that does not claim to take categories is
 not given any: *numbers only*. Of a window of one row little can be said: there an error or no verdict is right, and
 so is no alarm; only an alarm at the calm row is wrong.

@@ -2,7 +2,7 @@
 
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,12 +21,14 @@ VERDICT_ROWS = 1_000
 SPEED = Case("numbers", "none", 0.2)
 """What is timed: four columns, 20 % missing, no drift."""
 
+_WARM_UP = Case("numbers", "none", 0.0)
 _QUICK = 5.0
 _REPEATS = 3
 _PATIENCE = 3
 _ROOT = Path(__file__).parents[2]
 
 Answers = dict[str, Any]
+Ask = Callable[..., Answers]
 
 
 def speed_task(method: Method, size: int) -> list[Any]:
@@ -62,12 +64,15 @@ class Run:
         What a peer's process may allocate.
     progress : callable
         Told what is being done.
+    seconds : float
+        Of the processor, that a method may spend on the trials of one situation; it then has made fewer.
     """
 
     journal: Journal
     timeout: float
     memory_gib: float
     progress: Callable[[str], None]
+    seconds: float = float("inf")
 
     def speed(self, methods: Sequence[Method], sizes: Sequence[int]) -> None:
         """Time and memory of each method in a process of its own, after a small warm-up that belongs to no side."""
@@ -84,8 +89,9 @@ class Run:
             for peer, own in _by_peer(methods):
                 with self._worker(peer) as ask:
                     for method in own:
+                        warm = self._warmed(ask, method, Path(folder))
                         for case in cases():
-                            self._trials(ask, method, case, trials, Path(folder))
+                            self._trials(warm, method, case, trials, Path(folder))
 
     def conformance(self, methods: Sequence[Method]) -> None:
         """Answers of each method to the awkward inputs."""
@@ -96,7 +102,7 @@ class Run:
             for peer, own in _by_peer(methods):
                 with self._worker(peer) as ask:
                     for method in own:
-                        self._awkward(ask, method, Path(folder))
+                        self._awkward(self._warmed(ask, method, Path(folder)), method, Path(folder))
 
     def _speed(
         self, method: Method, size: int, sizes: Sequence[int], pair: dict[str, str], small: dict[str, str]
@@ -111,11 +117,11 @@ class Run:
             return
         self.progress(f"speed, {size:,} rows, {method.title}")
         with self._worker(method.peer) as ask:
-            ask(_command(method, small, 0))
+            ask(_command(method, small, 0), warm_up=True)
             found = [ask(_command(method, pair, 0))]
             while found[0]["error"] is None and found[0]["seconds"] < _QUICK and len(found) < _REPEATS:
                 found.append(ask(_command(method, pair, 0)))
-        self.journal.add(task, min(found, key=lambda answer: answer["seconds"] or 0.0))
+        self.journal.add(task, min(found, key=lambda answer: answer["cpu_seconds"] or 0.0))
 
     def _too_slow(self, task: list[Any]) -> bool:
         error = self.journal.get(task)["error"] if task in self.journal else None
@@ -123,20 +129,21 @@ class Run:
             ("timeout", "crash", "does not start", "MemoryError", "not tried")
         )
 
-    def _trials(self, ask: Callable[[Answers], Answers], method: Method, case: Case, trials: int, folder: Path) -> None:
-        failed = 0
+    def _trials(self, ask: Ask, method: Method, case: Case, trials: int, folder: Path) -> None:
+        failed, spent = 0, 0.0
         for seed in range(trials):
             task = verdict_task(method, case, seed)
             if task not in self.journal:
-                if failed >= _PATIENCE:
+                if failed >= _PATIENCE or spent >= self.seconds:
                     return
                 self.progress(
                     f"verdicts, {case.kind}, {case.scenario}, {case.rate:.0%}, trial {seed + 1}, {method.title}"
                 )
                 self.journal.add(task, ask(_command(method, _pair(folder, case, seed), seed)))
             failed = failed + 1 if self.journal.get(task)["error"] else 0
+            spent += self.journal.get(task)["cpu_seconds"] or 0.0
 
-    def _awkward(self, ask: Callable[[Answers], Answers], method: Method, folder: Path) -> None:
+    def _awkward(self, ask: Ask, method: Method, folder: Path) -> None:
         for case in (conformance.CONTROL, *conformance.INPUTS):
             for side in ("calm", "drifted"):
                 task = conformance_task(method, case, side)
@@ -144,16 +151,43 @@ class Run:
                     self.progress(f"conformance, {case.name}, {method.title}")
                     self.journal.add(task, ask(_command(method, _paths(folder / case.name / side), 0)))
 
+    def _warmed(self, ask: Ask, method: Method, folder: Path) -> Ask:
+        """A function that asks a small table without gaps before the first command, for what libraries compile."""
+        cold = [True]
+
+        def asked(command: Answers) -> Answers:
+            if cold:
+                cold.clear()
+                small = write_pair(folder / "small", *draw(_WARM_UP, 200, seed=0))
+                ask(_command(method, small, 0), warm_up=True)
+            answer = ask(command)
+            if (answer["error"] or "").startswith(("timeout", "crash")):
+                cold.append(True)
+            return answer
+
+        return asked
+
     @contextmanager
-    def _worker(self, peer: str) -> Iterator[Callable[[Answers], Answers]]:
-        """A function that asks a peer; where it could not be installed the answer to everything is why."""
+    def _worker(self, peer: str) -> Iterator[Ask]:
+        """A function that asks a peer; its environment is made, and its process started, when it is first asked."""
+        with ExitStack() as stack:
+            found: list[Ask] = []
+
+            def ask(command: Answers, *, warm_up: bool = False) -> Answers:
+                if not found:
+                    found.append(self._opened(peer, stack))
+                return found[0](command, warm_up=warm_up)
+
+            yield ask
+
+    def _opened(self, peer: str, stack: ExitStack) -> Ask:
+        """What asks a peer; where it could not be installed the answer to everything is why."""
         environment = prepare(PEERS[peer])
         if environment.error:
-            yield lambda _: failure(f"not installed: {environment.error}")
-            return
+            return lambda *_, **__: failure(f"not installed: {environment.error}")
         ours = "" if PEERS[peer].requirements else str(_ROOT / "src")
-        with Worker(environment.python, PEERS[peer].adapter, self.timeout, self.memory_gib, ours) as worker:
-            yield worker.ask
+        worker = Worker(environment.python, PEERS[peer].adapter, self.timeout, self.memory_gib, ours)
+        return stack.enter_context(worker).ask
 
 
 def _by_peer(methods: Sequence[Method]) -> list[tuple[str, list[Method]]]:

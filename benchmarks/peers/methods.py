@@ -67,7 +67,7 @@ METHODS: tuple[Method, ...] = (
         False,
         "its default methods, thresholds and ten chunks; an alarm where any column alerts in any",
     ),
-    Method("nannyml", "univariate, half of the chunks", False, "the same; an alarm where a column alerts in half of them"),
+    Method("nannyml", "univariate, half of the chunks", False, "the same; a column alerts in half of them"),
     Method(
         "nannyml",
         "domain classifier",
@@ -75,7 +75,10 @@ METHODS: tuple[Method, ...] = (
         "its default thresholds: AUROC outside 0.45 to 0.65; the chunk is the window",
     ),
     Method(
-        "nannyml", "data reconstruction", True, "its default threshold and ten chunks, any; fills gaps with means itself"
+        "nannyml",
+        "data reconstruction",
+        True,
+        "its default threshold and ten chunks; fills gaps with means itself",
     ),
     Method("nannyml", "data reconstruction, half of the chunks", True, "the same; an alarm where half of them alert"),
     *_with_filled(

@@ -122,6 +122,6 @@ def _table(rows: NDArray[np.float64]) -> pd.DataFrame:
     """Numbers as x0 to x3; a fifth column becomes a category of three levels, whose gaps are None."""
     table = pd.DataFrame(rows[:, :4], columns=["x0", "x1", "x2", "x3"])
     if rows.shape[1] == 5:
-        levels = _LEVELS[np.digitize(np.nan_to_num(rows[:, 4]), (-0.5, 0.5))]
-        table["level"] = np.where(np.isnan(rows[:, 4]), None, levels)
+        table["level"] = _LEVELS[np.digitize(np.nan_to_num(rows[:, 4]), (-0.5, 0.5))]
+        table.loc[np.isnan(rows[:, 4]), "level"] = None
     return table

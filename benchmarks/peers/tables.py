@@ -58,11 +58,13 @@ class Alarms:
     missingness: int
     errors: tuple[str, ...]
 
-    @property
-    def share(self) -> str:
-        """Share of alarms; `error` or `numbers only` where no trial was answered, empty where none was made."""
+    def share(self, asked: int) -> str:
+        """Share of alarms, with the number of trials where it is not what was asked for.
+
+        `error` or `numbers only` where no trial was answered, empty where none was made.
+        """
         if self.trials:
-            return f"{self.drift / self.trials:.2f}" + (f" ({len(self.errors)} failed)" if self.errors else "")
+            return f"{self.drift / self.trials:.2f}" + (f" of {self.trials}" if self.trials < asked else "")
         if any(error.startswith("NumbersOnly") for error in self.errors):
             return "numbers only"
         return "error" if self.errors else ""
@@ -107,7 +109,8 @@ def speed_table(journal: Journal, sizes: Sequence[int]) -> Table:
 
 def _timing(answer: dict[str, Any]) -> tuple[str, ...]:
     if answer["error"] is not None:
-        return ("", "", "")
+        given_up = answer["error"].startswith("timeout")
+        return ("", f"> {answer['cpu_seconds']:.3g}" if given_up else "", "")
     return (f"{answer['seconds']:.3g}", f"{answer['cpu_seconds']:.3g}", f"{answer['peak_mib']:.0f}")
 
 
@@ -115,7 +118,7 @@ def _times(journal: Journal, answer: dict[str, Any], size: int) -> str:
     ours = speed_task(METHODS[0], size)
     if answer["error"] is not None or ours not in journal or journal.get(ours)["error"] is not None:
         return ""
-    return f"{answer['seconds'] / journal.get(ours)['seconds']:.3g}"
+    return f"{answer['cpu_seconds'] / journal.get(ours)['cpu_seconds']:.3g}"
 
 
 def verdict_table(journal: Journal, trials: int) -> Table:
@@ -145,7 +148,7 @@ def _scenario_table(journal: Journal, trials: int, scenario: str) -> Table:
     for method in METHODS:
         found = [alarms(journal, method, case, trials) for case in own]
         if any(one.trials or one.errors for one in found):
-            rows.append((method.title, *(one.share for one in found)))
+            rows.append((method.title, *(one.share(trials) for one in found)))
         if method is METHODS[0] and rows:
             for part in ("values", "missingness"):
                 shares = [f"{getattr(one, part) / one.trials:.2f}" if one.trials else "" for one in found]
@@ -167,7 +170,7 @@ def conformance_table(journal: Journal) -> Table:
 
 def _judged(journal: Journal, method: Method, case: Input) -> str:
     found = _pair(journal, method, case)
-    return judge(*found, open_question=case.open_question) if found else ""
+    return judge(found[0], found[1], case.open_question) if found else ""
 
 
 def _pair(journal: Journal, method: Method, case: Input) -> list[dict[str, Any]]:
@@ -177,7 +180,7 @@ def _pair(journal: Journal, method: Method, case: Input) -> list[dict[str, Any]]
 
 
 def error_table(journal: Journal) -> Table:
-    """What the methods say of the awkward inputs, each sentence once: errors, and warnings that go with a wrong verdict."""
+    """What the methods say of the awkward inputs, each sentence once: errors, and warnings at wrong verdicts."""
     rows: dict[tuple[str, str], str] = {}
     for method in METHODS:
         for case in (CONTROL, *INPUTS):
@@ -187,7 +190,9 @@ def error_table(journal: Journal) -> Table:
                 warned = [f"warning: {text}" for text in answer["warnings"]] if judged == "wrong" else []
                 for text in error + warned:
                     rows.setdefault((method.title, text), case.name)
-    return Table("errors", ("method", "first at", "says"), tuple((title, at, text) for (title, text), at in rows.items()))
+    return Table(
+        "errors", ("method", "first at", "says"), tuple((title, at, text) for (title, text), at in rows.items())
+    )
 
 
 def markdown(table: Table) -> str:

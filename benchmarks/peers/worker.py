@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import queue
+import signal
 import subprocess
 import tempfile
 import threading
@@ -15,6 +16,14 @@ from typing import IO, Any
 __all__ = ["Worker", "failure"]
 
 _START = 600.0
+_THREADS = (
+    "OMP_NUM_THREADS",
+    "OMP_THREAD_LIMIT",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "NUMBA_NUM_THREADS",
+    "LOKY_MAX_CPU_COUNT",
+)
 
 
 def failure(error: str) -> dict[str, Any]:
@@ -29,6 +38,20 @@ def failure(error: str) -> dict[str, Any]:
         "warnings": [],
         "details": {},
     }
+
+
+def processor_seconds(group: int) -> float:
+    """Seconds of the processor that a group of processes has taken, with those children that have ended.
+
+    Where the system does not show processes as files it is 0.
+    """
+    ticks = 0
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            fields = path.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+            if int(fields[2]) == group:
+                ticks += sum(map(int, fields[11:15]))
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 class Worker:
@@ -65,18 +88,29 @@ class Worker:
     ) -> None:
         self.stop()
 
-    def ask(self, command: Mapping[str, Any]) -> dict[str, Any]:
-        """Answer to a command; what goes wrong is an answer too. What did not start is not started again."""
+    def ask(self, command: Mapping[str, Any], *, warm_up: bool = False) -> dict[str, Any]:
+        """Answer to a command; what goes wrong is an answer too. What did not start is not started again.
+
+        Parameters
+        ----------
+        command : mapping
+        warm_up : bool
+            Whether it may take as long as a start, because a library compiles what it needs.
+        """
         if self._hopeless:
             return failure(self._hopeless)
+        before = 0.0
         try:
             process = self._started()
+            before = processor_seconds(process.pid)
             assert process.stdin is not None
             process.stdin.write(json.dumps(command) + "\n")
             process.stdin.flush()
-            answer: dict[str, Any] = json.loads(self._line(self._timeout))
+            answer: dict[str, Any] = json.loads(self._line(_START if warm_up else self._timeout))
         except TimeoutError as problem:
             answer = failure(f"timeout: {problem}")
+            if self._process is not None:
+                answer["cpu_seconds"] = processor_seconds(self._process.pid) - before
         except OSError as problem:
             answer = failure(f"crash: {problem}")
         else:
@@ -85,9 +119,10 @@ class Worker:
         return failure(self._hopeless) if self._hopeless else answer
 
     def stop(self) -> None:
-        """End the process, if there is one; the next command starts another."""
+        """End the process and its children, if there are any; the next command starts another."""
         if self._process is not None:
-            self._process.kill()
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
             for stream in (self._process.stdin, self._process.stdout):
                 if stream is not None:
@@ -108,6 +143,7 @@ class Worker:
                 stderr=self._complaints,
                 text=True,
                 env=self._environment(),
+                start_new_session=True,
             )
             threading.Thread(target=_read, args=(self._process.stdout, self._lines), daemon=True).start()
             try:
@@ -120,12 +156,11 @@ class Worker:
     def _environment(self) -> dict[str, str]:
         """One thread for every library, no word to anyone elsewhere.
 
-        The limit is for those that ask OpenMP for all cores, whatever it was told (NannyML's domain classifier): where
-        a core is taken by another program, their threads wait for one another most of the time.
+        Two limits are for those that ask for all cores, whatever the others say: OpenMP's for NannyML's domain
+        classifier, whose threads wait for one another most of the time where another program has a core, and joblib's
+        for deepchecks, which starts a process for each.
         """
-        one_thread = dict.fromkeys(
-            ("OMP_NUM_THREADS", "OMP_THREAD_LIMIT", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"
-        )
+        one_thread = dict.fromkeys(_THREADS, "1")
         silent = {"DO_NOT_TRACK": "1", "NML_DISABLE_USAGE_LOGGING": "1", "DISABLE_DEEPCHECKS_ANONYMOUS_TELEMETRY": "1"}
         return {**os.environ, **one_thread, **silent, "PYTHONPATH": self._path, "PYTHONWARNINGS": "ignore"}
 

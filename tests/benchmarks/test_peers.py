@@ -79,7 +79,9 @@ class TestWorker:
         with Worker(Path(sys.executable), adapter, timeout=5.0, memory_gib=4.0) as worker:
             worker.ask({"method": "calm", "log": str(tmp_path / "log")})
             worker._timeout = 0.3
-            assert worker.ask({"method": "hang"}) == failure("timeout: no answer within 0.3 s")
+            answer = worker.ask({"method": "hang"})
+            assert answer == {**failure("timeout: no answer within 0.3 s"), "cpu_seconds": answer["cpu_seconds"]}
+            assert 0 <= answer["cpu_seconds"] < 0.3
             worker._timeout = 5.0
             assert worker.ask({"method": "calm", "log": str(tmp_path / "log")})["drift"] is False
 
@@ -91,6 +93,21 @@ class TestWorker:
             assert error.startswith("does not start: the process ended with 1: ModuleNotFoundError")
             broken.unlink()
             assert worker.ask({"method": "alarm"})["error"] == error
+
+    def test_children_end_with_their_process(self, tmp_path):
+        parent = tmp_path / "parent_adapter.py"
+        parent.write_text(
+            "import subprocess, sys\n"
+            "print('{}', flush=True)\n"
+            "sys.stdin.readline()\n"
+            "child = subprocess.Popen(['sleep', '60'])\n"
+            f"open({str(tmp_path / 'child')!r}, 'w').write(str(child.pid))\n"
+            "child.wait()\n"
+        )
+        with Worker(Path(sys.executable), parent, timeout=2.0, memory_gib=4.0) as worker:
+            assert worker.ask({"method": "hang"})["error"].startswith("timeout")
+        child = Path("/proc") / (tmp_path / "child").read_text() / "stat"
+        assert not child.exists() or ") Z " in child.read_text()
 
     def test_no_interpreter_is_an_answer(self, adapter, tmp_path):
         with Worker(tmp_path / "nowhere" / "python", adapter, timeout=5.0, memory_gib=4.0) as worker:
@@ -113,8 +130,9 @@ class TestRun:
             def __exit__(self, *args):
                 pass
 
-            def ask(self, command):
-                commands.append(command)
+            def ask(self, command, warm_up=False):
+                if not warm_up:
+                    commands.append(command)
                 return answered(False) if "KSample" not in command["method"] else failure("ValueError: NaN")
 
         monkeypatch.setattr(measuring, "Worker", Fake)
@@ -139,7 +157,12 @@ class TestRun:
         self.run(journal).verdicts([method], trials=10)
         assert len(asked) == 3
         found = alarms(journal, method, Case("numbers", "none", 0.2), 10)
-        assert (found.trials, found.share) == (0, "error")
+        assert (found.trials, found.share(10)) == (0, "error")
+
+    def test_a_slow_method_makes_fewer_trials(self, asked, journal):
+        Run(journal, 5.0, 4.0, lambda text: None, seconds=2.5).verdicts(METHODS[:1], trials=10)
+        assert len(asked) == 3
+        assert alarms(journal, METHODS[0], Case("numbers", "none", 0.2), 10).share(10) == "0.00 of 3"
 
     def test_the_larger_sizes_of_what_was_too_slow_are_not_tried(self, asked, journal):
         journal.add(speed_task(METHODS[0], 100), failure("timeout: no answer within 5 s"))
@@ -268,7 +291,6 @@ class TestConformance:
         for name, sides in made.items():
             write_pair(tmp_path / name, sides["reference"], sides["drifted"])
 
-
     def test_twelve_gaps_against_none_are_a_change_of_gaps_and_said_to_be_one(self):
         import gapdrift as gd
 
@@ -321,7 +343,8 @@ class TestTables:
             journal.add(verdict_task(METHODS[0], case, seed), answer)
         found = alarms(journal, METHODS[0], case, 10)
         assert (found.trials, found.drift, found.values, found.errors) == (2, 1, 1, ("crash: x",))
-        assert found.share == "0.50 (1 failed)"
+        assert found.share(2) == "0.50"
+        assert found.share(10) == "0.50 of 2"
 
     def test_what_is_said_with_a_wrong_verdict_is_shown_once(self, journal):
         warned = {**answered(True), "warnings": ["the column is empty"]}
@@ -352,15 +375,16 @@ class TestBars:
             journal.add(speed_task(METHODS[0], size), answered(False, ours))
             journal.add(speed_task(self.candidate, size), answered(False, theirs))
             journal.add(speed_task(self.univariate, size), answered(False, 0.1))
-        found = bars.speed_bars(journal, [1_000, 10_000, 100_000], timeout=120)
+        found = bars.speed_bars(journal, [1_000, 10_000, 100_000])
         assert [(bar.figure, bar.reached) for bar in found] == [(9.0, False), (11.0, True)]
 
-    def test_a_timeout_counts_with_the_time_given_and_a_refusal_not_at_all(self, journal):
+    def test_a_timeout_counts_with_the_time_taken_and_a_refusal_not_at_all(self, journal):
         others = [method for method in METHODS[1:] if method.multivariate and not method.filled][:2]
         journal.add(speed_task(METHODS[0], 10_000), answered(False, 2.0))
-        journal.add(speed_task(others[0], 10_000), failure("timeout: no answer within 120 s"))
+        given_up = {**failure("timeout: no answer within 120 s"), "cpu_seconds": 100.0}
+        journal.add(speed_task(others[0], 10_000), given_up)
         journal.add(speed_task(others[1], 10_000), failure("ValueError: Input contains NaN"))
-        assert [bar.figure for bar in bars.speed_bars(journal, [10_000], timeout=120)] == [60.0]
+        assert [bar.figure for bar in bars.speed_bars(journal, [10_000])] == [50.0]
 
     def fill(self, journal, method, false, found, trials=20):
         for case in cases():
