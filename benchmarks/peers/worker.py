@@ -121,9 +121,7 @@ class Worker:
     def stop(self) -> None:
         """End the process and its children, if there are any; the next command starts another."""
         if self._process is not None:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self._process.pid, signal.SIGKILL)
-            self._process.wait()
+            self._end(self._process)
             for stream in (self._process.stdin, self._process.stdout):
                 if stream is not None:
                     with contextlib.suppress(BrokenPipeError):
@@ -131,6 +129,15 @@ class Worker:
         if self._complaints is not None:
             self._complaints.close()
         self._process = None
+
+    def _end(self, process: "subprocess.Popen[str]") -> int:
+        """Exit code after the process and its children have ended.
+
+        The group is ended before its leader is waited for: until then no other process can get its number.
+        """
+        if process.returncode is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        return process.wait()
 
     def _started(self) -> "subprocess.Popen[str]":
         if self._process is None:
@@ -176,7 +183,8 @@ class Worker:
     def _last_words(self) -> str:
         assert self._process is not None
         assert self._complaints is not None
-        code = self._process.wait()
+        os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)
+        code = self._end(self._process)
         self._complaints.seek(0)
         said = [line.strip() for line in self._complaints.read().splitlines() if line.strip()]
         return f"the process ended with {code}" + (f": {said[-1][:200]}" if said else "")
