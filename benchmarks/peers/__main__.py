@@ -69,7 +69,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--csv", type=Path, default=_RESULTS, help="folder of the CSV files")
     parser.add_argument("--journal", type=Path, help="file of all answers (default peers-journal.part in that folder)")
     parser.add_argument("--page", type=Path, default=_PAGE, help="page whose tables are made anew")
-    parser.add_argument("--timeout", type=float, default=120.0, help="seconds for one command (default %(default)s)")
+    parser.add_argument("--timeout", type=float, default=60.0, help="processor seconds for one command (default 60)")
     parser.add_argument(
         "--memory", type=float, default=8.0, help="GiB that a process may allocate (default %(default)s)"
     )

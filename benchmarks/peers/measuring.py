@@ -59,7 +59,7 @@ class Run:
     ----------
     journal : Journal
     timeout : float
-        Seconds for one command.
+        Processor seconds for one command.
     memory_gib : float
         What a peer's process may allocate.
     progress : callable

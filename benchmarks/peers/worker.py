@@ -8,6 +8,7 @@ import signal
 import subprocess
 import tempfile
 import threading
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
@@ -16,6 +17,7 @@ from typing import IO, Any
 __all__ = ["Worker", "failure"]
 
 _START = 600.0
+_WAITING = 10
 _THREADS = (
     "OMP_NUM_THREADS",
     "OMP_THREAD_LIMIT",
@@ -64,7 +66,8 @@ class Worker:
     adapter : Path
         Script that speaks the protocol of `adapters/protocol.py`.
     timeout : float
-        Seconds for one command; reading the files is part of it, imports are not.
+        Processor seconds for one command, so that it does not depend on what else the machine does; reading the files
+        is part of them, imports are not. Ten times as many by the clock, for what waits and does not work.
     memory_gib : float
         What the process may allocate, which the adapter sees to; beyond it the library gets a MemoryError.
     path : str
@@ -106,7 +109,7 @@ class Worker:
             assert process.stdin is not None
             process.stdin.write(json.dumps(command) + "\n")
             process.stdin.flush()
-            answer: dict[str, Any] = json.loads(self._line(_START if warm_up else self._timeout))
+            answer: dict[str, Any] = json.loads(self._line(_START if warm_up else self._timeout, before))
         except TimeoutError as problem:
             answer = failure(f"timeout: {problem}")
             if self._process is not None:
@@ -154,7 +157,7 @@ class Worker:
             )
             threading.Thread(target=_read, args=(self._process.stdout, self._lines), daemon=True).start()
             try:
-                self._line(_START)
+                self._line(_START, 0.0)
             except OSError as problem:
                 self._hopeless = f"does not start: {problem}"
                 raise
@@ -171,14 +174,18 @@ class Worker:
         silent = {"DO_NOT_TRACK": "1", "NML_DISABLE_USAGE_LOGGING": "1", "DISABLE_DEEPCHECKS_ANONYMOUS_TELEMETRY": "1"}
         return {**os.environ, **one_thread, **silent, "PYTHONPATH": self._path, "PYTHONWARNINGS": "ignore"}
 
-    def _line(self, timeout: float) -> str:
-        try:
-            line = self._lines.get(timeout=timeout)
-        except queue.Empty:
-            raise TimeoutError(f"no answer within {timeout:g} s") from None
-        if line is None:
-            raise OSError(self._last_words())
-        return line
+    def _line(self, timeout: float, before: float) -> str:
+        """Next line of the process, which had taken so many processor seconds before it was asked."""
+        assert self._process is not None
+        last = time.monotonic() + _WAITING * timeout
+        while True:
+            with contextlib.suppress(queue.Empty):
+                line = self._lines.get(timeout=min(1.0, timeout))
+                if line is None:
+                    raise OSError(self._last_words())
+                return line
+            if time.monotonic() > last or processor_seconds(self._process.pid) - before > timeout:
+                raise TimeoutError(f"no answer within {timeout:g} s")
 
     def _last_words(self) -> str:
         assert self._process is not None
