@@ -226,16 +226,18 @@ def _fit_large(
     if not isinstance(profile.residuals, EmpiricalResiduals):
         return None
     grids = fit_grids(rows, schema)
-    bulk, powers = fit_bulk(profile, schema, grids, rows, fitted_rows(len(rows), len(schema.owner)))
+    bulk, powers, counter = fit_bulk(profile, schema, grids, rows, fitted_rows(len(rows), len(schema.owner)))
     origin = _fingerprint(schema, profile, grids)
-    counter = BulkCounter(profile, schema, grids, bulk.bits, bulk.radius)
     evidence = _count_bulk(counter, schema, origin, table, unsee_singles=True)
     notes = schema.notes
     if table.n_rows > LEARNED:
         rule = f"{LEARNED:,} of them, drawn at random, were learned from, all are compared."
         notes = (*notes, f"The reference has {table.n_rows:,} rows: {rule}")
     shape = _shape(profile, powers, len(rows))
-    return ConditionalReference(schema, profile, shape, grids, evidence, origin, settings.min_effect, notes, bulk)
+    reference = ConditionalReference(schema, profile, shape, grids, evidence, origin, settings.min_effect, notes, bulk)
+    # The same that it would make for its first window.
+    vars(reference)["_counter"] = counter
+    return reference
 
 
 def _count_bulk(

@@ -373,7 +373,7 @@ def _hide(numbers: Indices, columns: Indices, covariance: Matrix, inner: Matrix)
 
 def fit_bulk(
     profile: Profile, schema: Schema, grids: tuple[Grid, ...], rows: Encoded, n_learned: int
-) -> tuple[Bulk, Matrix]:
+) -> tuple[Bulk, Matrix, BulkCounter]:
     """What bulk counting needs, learned on the rows that the profile was learned from.
 
     Parameters
@@ -390,6 +390,7 @@ def fit_bulk(
     bulk : Bulk
     powers : (4, statistics) array
         Sums of the first four powers of the statistics of these rows.
+    counter : BulkCounter
     """
     lookup = make_lookup(profile.scores)
     gaps = np.ascontiguousarray(rows.missing[:, schema.owner].T)
@@ -397,12 +398,13 @@ def fit_bulk(
     bits = np.array([_bits(cells[~hidden]) for cells, hidden in zip(keys, gaps, strict=True)])
     reach = max(float(np.abs(profile.centres).max(initial=0.0)), 1.0)
     radius = float(2.0 ** np.ceil(np.log2(2.0 * reach)))
-    statistics = BulkCounter(profile, schema, grids, bits, radius).statistics(rows)
+    counter = BulkCounter(profile, schema, grids, bits, radius)
+    statistics = counter.statistics(rows)
     powers = power_sums(statistics)
     _, _, kurtosis = central_moments(powers, len(rows))
     products = statistics[:, profile.layout.dependence]
     n_worth = worth(products[:, kurtosis[profile.layout.dependence] < len(rows) / 10.0])
-    return Bulk(np.cov(statistics, rowvar=False), bits, radius, n_learned, n_worth), powers
+    return Bulk(np.cov(statistics, rowvar=False), bits, radius, n_learned, n_worth), powers, counter
 
 
 def worth(rows: Matrix) -> int:
