@@ -138,7 +138,8 @@ def test_expected_values_are_those_of_the_model(detector):
     scores[0] = np.nan
     centred = np.rint((scores - profile.model.mean) / UNIT) * UNIT
     gaps = np.isnan(scores).T
-    filled = filler.fill(np.where(gaps, 0.0, centred.T).astype(np.float32), gaps)
+    scores = np.where(gaps, 0.0, centred.T).astype(np.float32)
+    filled = filler.fill(scores, gaps, filler.identify(np.ones(gaps.shape, dtype=np.uint16)))
     expected = expected_values(profile.model, centred + profile.model.mean) - profile.model.mean
     assert pytest.approx(expected, abs=UNIT) == filled.expected.T
     assert np.array_equal(filled.expected[~gaps], filled.completed[~gaps])

@@ -96,18 +96,19 @@ def fill_rows(  # noqa: PLR0912, PLR0915 - one loop over rows, so that each is i
             if ranks[column] < ranks[column + 1]:
                 own = knots[ranks[column] : ranks[column + 1]]
                 number = values[row, column]
-                number = number if number == number else own[0]
-                cells[column] = np.searchsorted(own, number) + np.searchsorted(own, number, side="right")
-        n_gone = 0
+                cells[column] = 0
+                if number == number:
+                    cells[column] = np.searchsorted(own, number) + np.searchsorted(own, number, side="right")
         mixed = np.uint64(0)
+        for column in range(n_columns):
+            mixed += mixer[column] * np.uint64(cells[column])
+        n_gone = 0
         for column in range(n_columns):
             gap = missing[row, owner[column]] if told else values[row, column] != values[row, column]
             entry = packed[column, cells[column]]
-            units = np.int64(0) if gap else np.int64(entry >> 8)
-            score = units * unit
+            score = 0.0 if gap else (entry >> 8) * unit
             expected[row, column] = score
             completed[row, column] = score
-            mixed += mixer[column] * np.uint64(units)
             gone[n_gone] = column
             n_gone += gap
             bars[column, entry & 255] += 1 - gap

@@ -62,7 +62,12 @@ class GapFiller:
         self.donors = np.ascontiguousarray(residuals.pulled.T)
         self.mixer = _mixers(len(residuals.precision))
 
-    def fill(self, scores: NDArray[np.float32], gaps: Mask) -> Filled:
+    def identify(self, keys: NDArray[np.uint16]) -> NDArray[np.int64]:
+        """Number of each row that is equal where all cells are, (columns, rows), 0 in gaps."""
+        identity: NDArray[np.uint64] = (keys * self.mixer[:, None]).sum(axis=0, dtype=np.uint64)
+        return identity.view(np.int64)
+
+    def fill(self, scores: NDArray[np.float32], gaps: Mask, identity: NDArray[np.int64]) -> Filled:
         """Fill the gaps of some rows.
 
         Parameters
@@ -70,6 +75,7 @@ class GapFiller:
         scores : (columns, rows) array, 0 in gaps
             Changed: becomes the completed rows.
         gaps : (columns, rows) array of bool
+        identity : (rows,) array of int
 
         Notes
         -----
@@ -78,8 +84,6 @@ class GapFiller:
         observed values: the same row always gets the same one, whatever rows come with it.
         """
         expected = scores.astype(np.float64)
-        units = (expected * (1.0 / UNIT)).astype(np.int64).view(np.uint64)
-        identity = (units * self.mixer[:, None]).sum(axis=0, dtype=np.uint64).view(np.int64)
         active = np.flatnonzero(gaps.any(axis=1))
         if not len(active):
             return Filled(expected, scores, np.zeros(scores.shape[1], dtype=np.intp), identity)
@@ -166,8 +170,8 @@ def _put(work: _Work, cells: Indices, means: Matrix, moves: Matrix) -> None:
 def _mixers(size: int) -> NDArray[np.uint64]:
     """Odd numbers of 64 bits, always the same ones.
 
-    A row's identity is the sum of its scores, whole multiples of UNIT, times these, modulo 2^64. They are drawn at
-    random: with numbers in a progression the levels of categories add up to the same in many ways.
+    A row's identity is the sum of its cells in the look-up tables times these, modulo 2^64. They are drawn at random:
+    with numbers in a progression the levels of categories add up to the same in many ways.
     """
     drawn = np.random.default_rng(20_001).integers(2**63, size=size, dtype=np.uint64)
     return np.asarray(2 * drawn + 1, dtype=np.uint64)

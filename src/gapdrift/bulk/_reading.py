@@ -63,7 +63,8 @@ class Reader:
             raise OutOfRangeError("A number is out of range.")
         keys = self.lookup.keys(turned, gaps)
         bars += self.lookup.count(keys, gaps)
-        return self.filler.fill(self.lookup.centred(keys, gaps), gaps), lambda rows: gaps[:, rows]
+        filled = self.filler.fill(self.lookup.centred(keys, gaps), gaps, self.filler.identify(keys))
+        return filled, lambda rows: gaps[:, rows]
 
     def _read_compiled(self, fill_rows: Any, values: Matrix, missing: Mask | None, bars: Counts) -> tuple[Filled, Gaps]:
         n_rows, n_columns = values.shape
