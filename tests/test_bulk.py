@@ -250,6 +250,21 @@ def test_machine_code_is_used_for_few_rows_once_it_is_loaded():
     assert _reading.machine_code(10) is code is not None
 
 
+@pytest.mark.parametrize("error", [ImportError("No module named 'numba'"), RuntimeError("cannot cache function")])
+def test_without_machine_code_rows_are_counted_by_numpy(error, detector, monkeypatch):
+    window = correlated(500, 6, 2)
+    expected = detector.count(window)
+
+    def refuse(_name):
+        raise error
+
+    monkeypatch.setattr(_reading, "import_module", refuse)
+    monkeypatch.setattr(_reading, "COMPILED_ROWS", 0)
+    assert _reading.machine_code(10) is None
+    for name, array in detector.count(window).sums.items():
+        assert array.tolist() == expected.sums[name].tolist(), name
+
+
 @pytest.mark.parametrize("n_bins", [32, 100])
 def test_the_first_of_equally_near_bins_is_taken(n_bins):
     code = pytest.importorskip("gapdrift.bulk._compiled")

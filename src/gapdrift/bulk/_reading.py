@@ -1,6 +1,7 @@
 """From rows to scores without gaps: by numpy, or by machine code where numba is installed."""
 
 from functools import cache, cached_property
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -116,7 +117,7 @@ def machine_code(n_rows: int) -> Any:
 @cache
 def _compiled() -> Any:
     try:
-        from gapdrift.bulk import _compiled as code  # noqa: PLC0415
-    except ImportError:
+        return import_module("gapdrift.bulk._compiled")
+    except (ImportError, RuntimeError):
+        # No numba, or one without a folder that it may keep machine code in: numpy gives the same sums.
         return None
-    return code
