@@ -43,8 +43,10 @@ MAX_DENSE = 1_000
 """Columns of a full covariance: its inverse is held in memory."""
 
 MAX_SCATTER = 65_536
-MAX_BINS = 1_024
 """Bins x draws of a profile: as many cells are held in memory for each row counted at once."""
+
+MAX_BINS = 1_024
+"""Bins of a reference that counts in bulk."""
 
 MAX_WORK = 2_000_000
 """Bins x features of a learned distance, and columns x squared directions of a profile: cells held in memory."""

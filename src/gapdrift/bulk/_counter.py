@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from gapdrift.bulk._book import MAX_GAPS, Gaps
 from gapdrift.bulk._gaps import Filled, GapFiller
+from gapdrift.bulk._hidden import Hidden, hide
 from gapdrift.bulk._lookup import N_CELLS, make_lookup
 from gapdrift.bulk._reading import Reader, machine_code
 from gapdrift.contrast import central_moments, power_sums
@@ -17,7 +18,7 @@ from gapdrift.gaussian import Patterns, find_patterns
 from gapdrift.gaussian._dense import dense_blocks, gap_covariance
 from gapdrift.gaussian._patterns import row_keys
 from gapdrift.histograms import N_INTERVALS, Grid, count_levels
-from gapdrift.joint import SMALLEST_EIGENVALUE
+from gapdrift.joint import worth
 from gapdrift.profile import Profile, bin_probabilities, gap_statistics
 from gapdrift.residuals import EmpiricalResiduals
 from gapdrift.schema import Schema
@@ -97,7 +98,7 @@ class BulkCounter:
         few = residuals.pulled[:: max(1, len(residuals.pulled) // N_AVERAGED)]
         self._averaged = EmpiricalResiduals(residuals.precision, residuals.moments, few)
         self._inner = residuals.precision @ residuals.moments @ residuals.precision
-        self._kept: tuple[int, _Hidden] | None = None
+        self._kept: tuple[int, Hidden] | None = None
         # Whether a pattern in the book can leave too little to choose a residual by.
         self._may_lack = bool(np.sort(bits)[:-MAX_GAPS].sum() < ENOUGH_BITS)
         # Positions and centres are whole numbers so small that their products, summed up, are exact.
@@ -184,13 +185,13 @@ class BulkCounter:
         return np.concatenate(parts)
 
     def _hidden_by_known(self, known: Vector) -> Matrix:
-        """`_Hidden` sums of so many rows of each pattern in the book."""
+        """`Hidden` sums of so many rows of each pattern in the book."""
         kept, n_known = self._kept, len(self.filler.book.codes)
         if kept is None or kept[0] < len(known):
             kept = self._kept = n_known, self._hide_known(n_known)
         return kept[1].sums(np.append(known, np.zeros(kept[0] - len(known))))
 
-    def _hide_known(self, n_known: int) -> "_Hidden":
+    def _hide_known(self, n_known: int) -> Hidden:
         """What the first patterns of the book hide, in the same order whenever they were met."""
         book, parts = self.filler.book, []
         for n_gaps in sorted(book.pages):
@@ -198,9 +199,9 @@ class BulkCounter:
             numbers = numbers[np.argsort(book.codes[numbers])]
             page, pages = book.place[numbers], book.pages[n_gaps]
             covariance = pages.covariance[:, :, page].transpose(2, 0, 1)
-            parts.append(_hide(numbers, pages.columns[:, page].T, covariance, self._inner))
+            parts.append(hide(numbers, pages.columns[:, page].T, covariance, self._inner))
         nothing = np.zeros(0)
-        return _Hidden(
+        return Hidden(
             np.concatenate([nothing.astype(np.intp), *(part.pattern for part in parts)]),
             np.concatenate([nothing.astype(np.intp), *(part.cells for part in parts)]),
             np.concatenate([nothing, *(part.covariance for part in parts)]),
@@ -209,18 +210,18 @@ class BulkCounter:
         )
 
     def _hidden_by_others(self, gaps: Mask) -> Matrix:
-        """`_Hidden` sums of rows with any gaps."""
+        """`Hidden` sums of rows with any gaps."""
         patterns = find_patterns(np.ascontiguousarray(gaps.T))
         counts = np.bincount(patterns.index).astype(float)
         total = np.zeros((2, *self.filler.precision.shape))
         for block, columns in dense_blocks(patterns):
             covariance = gap_covariance(self.filler.precision, columns)
             numbers = np.arange(len(columns))
-            total += _hide(numbers, columns, covariance, self._inner).sums(counts[block.patterns])
+            total += hide(numbers, columns, covariance, self._inner).sums(counts[block.patterns])
         return total
 
     def _lost_products(self, hidden: Matrix, squared: Matrix) -> Matrix:
-        """Products that expected values lack, out of the sums of `_Hidden`: G P S + S P G - S K S."""
+        """Products that expected values lack, out of the sums of `Hidden`: G P S + S P G - S K S."""
         residuals = self.profile.residuals
         assert isinstance(residuals, EmpiricalResiduals)
         crossed = residuals.moments @ residuals.precision @ hidden
@@ -327,50 +328,6 @@ class BulkCounter:
         return np.concatenate(parts) if parts else np.zeros(0)
 
 
-@dataclass(frozen=True, eq=False)
-class _Hidden:
-    """Conditional covariances S of patterns, and S K S, entry after entry.
-
-    Parameters
-    ----------
-    pattern : (entries,) array of int
-    cells : (entries,) array of int
-        Place of each entry in a (columns, columns) array.
-    covariance, squared : (entries,) arrays
-    size : int
-        Columns.
-    """
-
-    pattern: Indices
-    cells: Indices
-    covariance: Vector
-    squared: Vector
-    size: int
-
-    def sums(self, counts: Vector) -> Matrix:
-        """Both, summed over so many rows of each pattern: (2, columns, columns), 0 where a row is observed."""
-        weights, n_cells = counts[self.pattern], self.size * self.size
-        sums = [np.bincount(self.cells, part * weights, n_cells) for part in (self.covariance, self.squared)]
-        return np.asarray(sums, dtype=np.float64).reshape(2, self.size, self.size)
-
-
-def _hide(numbers: Indices, columns: Indices, covariance: Matrix, inner: Matrix) -> _Hidden:
-    """What patterns with equally many gaps hide.
-
-    Parameters
-    ----------
-    numbers : (patterns,) array of int
-    columns : (patterns, gaps) array of int
-    covariance : (patterns, gaps, gaps) array
-    inner : (columns, columns) array
-        K = P G P, see `gapdrift.residuals.EmpiricalResiduals`.
-    """
-    cells = columns[:, :, None] * len(inner) + columns[:, None, :]
-    squared = covariance @ inner.ravel()[cells] @ covariance
-    pattern = np.repeat(numbers, columns.shape[1] ** 2)
-    return _Hidden(pattern, cells.ravel(), covariance.ravel(), squared.ravel(), len(inner))
-
-
 def fit_bulk(
     profile: Profile, schema: Schema, grids: tuple[Grid, ...], rows: Encoded, n_learned: int
 ) -> tuple[Bulk, Matrix, BulkCounter]:
@@ -405,36 +362,6 @@ def fit_bulk(
     products = statistics[:, profile.layout.dependence]
     n_worth = worth(products[:, kurtosis[profile.layout.dependence] < len(rows) / 10.0])
     return Bulk(np.cov(statistics, rowvar=False), bits, radius, n_learned, n_worth), powers, counter
-
-
-def worth(rows: Matrix) -> int:
-    """Gaussian rows whose covariance is as good as that of these, for quadratic forms with its inverse.
-
-    Notes
-    -----
-    With the covariance of L rows v instead of the true one, d' S^-1 d is too large by the share c / L on average,
-    c = E |v|^4 / r - 1 for white rows of r columns (Mardia's kurtosis), which is r + 1 for Gaussian ones. Few rows with
-    large products, as rare levels make them, tell less than many.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> rng = np.random.default_rng(0)
-    >>> 9_000 < worth(rng.normal(size=(10_000, 5))) <= 10_000
-    True
-    >>> worth(rng.standard_t(5, size=(10_000, 5))) < 9_000
-    True
-    """
-    deviation = rows.std(axis=0)
-    scaled = (rows - rows.mean(axis=0))[:, deviation > 0] / deviation[deviation > 0]
-    if not scaled.shape[1]:
-        return len(rows)
-    values, vectors = np.linalg.eigh(scaled.T @ scaled / len(rows))
-    leading = values > SMALLEST_EIGENVALUE
-    squares = ((scaled @ (vectors[:, leading] / np.sqrt(values[leading]))) ** 2).sum(axis=1)
-    rank = int(leading.sum())
-    excess = float((squares**2).mean()) / rank - 1.0
-    return int(max(min(len(rows), len(rows) * (rank + 1) / excess), 2))
 
 
 def to_places(rows: NDArray[np.float32], per_place: float, reach: float) -> NDArray[np.float32]:
