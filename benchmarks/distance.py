@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from benchmarks._report import finish_rows
 from benchmarks._trials import add_arguments, run, select, write_csv
-from gapdrift.closed_form import fit_closed_form
+from experiments.closed_form import fit_closed_form
 from gapdrift.datasets import DISTRIBUTIONS, hide_mcar
-from gapdrift.distance import learn_distance
-from gapdrift.encoding import encode
-from gapdrift.imputation import IMPUTERS, fit_imputers, impute
-from gapdrift.schema import learn_schema
+from gapdrift.detectors.mdlfwf.distance import learn_distance
+from gapdrift.models.imputation import IMPUTERS, fit_imputers, impute
+from gapdrift.tables.encoding import encode
+from gapdrift.tables.schema import learn_schema
 
 METHODS = ("closed form", "boosted", *IMPUTERS)
 RATES = (0.1, 0.2, 0.4)

@@ -31,7 +31,7 @@ import gapdrift as gd
 from benchmarks._report import Bar, finish, finish_rows
 from benchmarks._trials import SURE, add_arguments, outside, run, select, write_csv
 from benchmarks.calibration import data_folder, read
-from gapdrift import conditional_reference
+from gapdrift.detectors.drift import reference as conditional_reference
 
 Matrix = NDArray[np.float64]
 Rng = np.random.Generator

@@ -27,8 +27,8 @@ from experiments.real import SETS, data_folder, draw_rows, load
 from experiments.samples import Sample, draw_drift
 from experiments.scripted import REFERENCE, draw_distribution, draw_scripted
 from gapdrift.datasets import DISTRIBUTIONS
-from gapdrift.hypothesis import pearson
-from gapdrift.partition import fit_partition
+from gapdrift.inference.pearson import pearson
+from gapdrift.models.partition import fit_partition
 
 __all__ = [
     "distance_error",

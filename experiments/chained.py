@@ -8,7 +8,7 @@ works on a matrix of products instead of the rows. `tests/experiments/test_chain
 import numpy as np
 from numpy.typing import NDArray
 
-from gapdrift.imputation import ChainedRegressions
+from gapdrift.models.imputation import ChainedRegressions
 
 __all__ = ["fit_chained"]
 

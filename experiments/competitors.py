@@ -9,7 +9,7 @@ import gapdrift as gd
 from experiments.baselines import MMD, Baseline, FittedBaseline, FriedmanRafsky, MeanEmbedding, QuantTree
 from experiments.protocols import Protocol
 from experiments.samples import Sample, fill, fit_fill
-from gapdrift.imputation import FittedImputer, impute
+from gapdrift.models.imputation import FittedImputer, impute
 
 __all__ = ["COMPETITORS", "OURS", "Competitors", "fit_competitors", "make_baselines"]
 

@@ -14,11 +14,11 @@ from experiments.chained import fit_chained
 from experiments.learning import learn_scripted
 from experiments.protocols import Protocol
 from experiments.samples import Sample, fill
-from gapdrift.distance import LearnedDistance
-from gapdrift.hypothesis import pearson
-from gapdrift.imputation import IMPUTERS, FittedImputer, fit_imputers, impute
-from gapdrift.membership import fuzzy_weights
-from gapdrift.partition import Partition, fit_partition
+from gapdrift.detectors.mdlfwf.distance import LearnedDistance
+from gapdrift.detectors.mdlfwf.membership import fuzzy_weights
+from gapdrift.inference.pearson import pearson
+from gapdrift.models.imputation import IMPUTERS, FittedImputer, fit_imputers, impute
+from gapdrift.models.partition import Partition, fit_partition
 
 __all__ = ["CONFIGURATIONS", "LIBRARY", "Configurations", "count_nearest", "fit_configurations", "unclipped_weights"]
 

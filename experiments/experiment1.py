@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from experiments.closed_form import fit_closed_form
 from experiments.detection import Task
 from experiments.experiment2 import settings_of
 from experiments.learning import learn_scripted
@@ -14,11 +15,10 @@ from experiments.protocols import Protocol, protocol_of
 from experiments.running import Rows
 from experiments.samples import Sample, hide
 from experiments.scripted import draw_distribution
-from gapdrift.closed_form import fit_closed_form
 from gapdrift.datasets import DISTRIBUTIONS
-from gapdrift.distance import LearnedDistance, learn_distance
-from gapdrift.imputation import IMPUTERS, FittedImputer, Imputer, fit_imputers, impute
-from gapdrift.missingness import missing_rates
+from gapdrift.detectors.mdlfwf.distance import LearnedDistance, learn_distance
+from gapdrift.models.imputation import IMPUTERS, FittedImputer, Imputer, fit_imputers, impute
+from gapdrift.tables.missingness import missing_rates
 
 __all__ = ["DISTANCES", "NAME", "VALUES", "table_rows", "tasks", "work"]
 

@@ -8,7 +8,7 @@ from experiments.detection import Task, collect, draw_sample, plan, rng_of, watc
 from experiments.protocols import Protocol, protocol_of
 from experiments.running import Rows
 from experiments.scripted import REFERENCE
-from gapdrift.distance import published_regressor
+from gapdrift.detectors.mdlfwf.distance import published_regressor
 
 __all__ = ["NAME", "settings_of", "table_rows", "tasks", "work"]
 

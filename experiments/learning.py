@@ -5,8 +5,8 @@ from numpy.typing import NDArray
 from sklearn.model_selection import KFold
 
 from experiments.scripted import hide_scripted
-from gapdrift.distance import LearnedDistance, pair_features, published_regressor
-from gapdrift.imputation import fit_imputers, impute
+from gapdrift.detectors.mdlfwf.distance import LearnedDistance, pair_features, published_regressor
+from gapdrift.models.imputation import fit_imputers, impute
 
 __all__ = ["learn_scripted"]
 
@@ -39,7 +39,7 @@ def learn_scripted(
 
     Notes
     -----
-    Different from `gapdrift.distance.learn_distance`: imputers are fitted on the rows that cells were hidden of;
+    Different from `learn_distance` of MDL-FWF: imputers are fitted on the rows that cells were hidden of;
     pairs are ordered, and a row is also paired with itself; the two folds are the first and the second half of the
     pairs in order, so that one order of a pair is validated by a model that learned the other. The error is
     therefore smaller.

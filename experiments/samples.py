@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 import gapdrift as gd
 from experiments.chained import fit_chained
 from experiments.protocols import Protocol
-from gapdrift.imputation import FittedImputer, fit_imputers, impute
+from gapdrift.models.imputation import FittedImputer, fit_imputers, impute
 
 __all__ = ["RATE", "Sample", "amount_of", "draw_drift", "fill", "fit_fill", "hide"]
 

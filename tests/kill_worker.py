@@ -2,8 +2,8 @@
 
 from gapdrift import Monitor
 from gapdrift.history import History
-from gapdrift.runner import run_monitor
 from gapdrift.sinks import JsonLines
+from gapdrift.streaming.runner import run_monitor
 from tests.stream_rows import detector, part, rows
 
 N_ROWS, CHUNK = 2_000, 8

@@ -24,8 +24,9 @@ from sklearn.impute import KNNImputer
 from sklearn.linear_model import ElasticNet, LinearRegression, Ridge
 
 import gapdrift as gd
-from gapdrift import StorageError, archive
-from gapdrift.archive import MANIFEST, pack, seal
+from gapdrift import StorageError
+from gapdrift.persistence import archive
+from gapdrift.persistence.archive import MANIFEST, pack, seal
 from gapdrift.storage import describe, dumps, load, loads, save
 
 SOURCES = Path(gd.__file__).parent
@@ -287,7 +288,7 @@ def test_another_library_is_told_apart(gaussian_drift, monkeypatch):
 
 
 def test_pairs_too_many_to_be_kept(gaussian_drift, monkeypatch):
-    monkeypatch.setattr("gapdrift.distance.KEPT_BYTES", 1_000)
+    monkeypatch.setattr("gapdrift.detectors.mdlfwf.distance.KEPT_BYTES", 1_000)
     detector = gd.MDLFWF(random_state=0).fit(gaussian_drift.sample(200, severity=0, missing=0.2, rng=1))
     with pytest.raises(StorageError, match="max_pairs"):
         dumps(detector)
@@ -296,7 +297,7 @@ def test_pairs_too_many_to_be_kept(gaussian_drift, monkeypatch):
 def test_a_refit_too_large_is_refused(gaussian_drift, monkeypatch):
     detector = gd.MDLFWF(random_state=0).fit(gaussian_drift.sample(200, severity=0, missing=0.2, rng=1))
     data = dumps(detector)
-    monkeypatch.setattr("gapdrift.regressors.MAX_WORK", 1_000)
+    monkeypatch.setattr("gapdrift.detectors.mdlfwf.regressors.MAX_WORK", 1_000)
     with pytest.raises(StorageError, match="too large"):
         dumps(detector)
     with pytest.raises(StorageError, match="too large"):
@@ -728,7 +729,13 @@ def test_no_file_takes_more_than_512_mib(name, tmp_path):
 
 def test_nothing_here_unpickles():
     """No module loads pickles, evaluates text or imports by a name that comes from elsewhere."""
-    for source in ("archive", "state", "soundness", "regressors", "storage"):
+    for source in (
+        "persistence/archive",
+        "persistence/state",
+        "persistence/soundness",
+        "detectors/mdlfwf/regressors",
+        "storage",
+    ):
         tree = ast.parse((SOURCES / f"{source}.py").read_text(encoding="utf-8"))
         for node in ast.walk(tree):
             if isinstance(node, ast.Import | ast.ImportFrom):

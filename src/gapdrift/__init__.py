@@ -7,7 +7,9 @@ from gapdrift._version import __version__ as __version__
 
 if TYPE_CHECKING:
     from gapdrift import datasets
-    from gapdrift.detector import DriftDetector
+    from gapdrift.counting.evidence import Evidence
+    from gapdrift.detectors.drift.detector import DriftDetector
+    from gapdrift.detectors.mdlfwf.detector import MDLFWF
     from gapdrift.errors import (
         EvidenceError,
         GapdriftError,
@@ -19,13 +21,11 @@ if TYPE_CHECKING:
         SinkError,
         StorageError,
     )
-    from gapdrift.evaluation import ChangeFound, StreamEvaluation, evaluate_stream
-    from gapdrift.evidence import Evidence
-    from gapdrift.mdlfwf import MDLFWF
-    from gapdrift.monitor import Monitor
-    from gapdrift.result import BinFinding, DriftResult, FeatureFinding, Finding, Histogram
+    from gapdrift.results.result import BinFinding, DriftResult, FeatureFinding, Finding, Histogram
     from gapdrift.storage import load, save
-    from gapdrift.streams.windows import WindowResult
+    from gapdrift.streaming.evaluation import ChangeFound, StreamEvaluation, evaluate_stream
+    from gapdrift.streaming.monitor import Monitor
+    from gapdrift.streaming.windows import WindowResult
 
 __all__ = [
     "MDLFWF",
@@ -58,29 +58,29 @@ __all__ = [
 __getattr__, __dir__ = attach(
     __name__,
     {
-        "MDLFWF": "gapdrift.mdlfwf",
-        "BinFinding": "gapdrift.result",
-        "ChangeFound": "gapdrift.evaluation",
-        "DriftDetector": "gapdrift.detector",
-        "DriftResult": "gapdrift.result",
-        "Evidence": "gapdrift.evidence",
+        "MDLFWF": "gapdrift.detectors.mdlfwf.detector",
+        "BinFinding": "gapdrift.results.result",
+        "ChangeFound": "gapdrift.streaming.evaluation",
+        "DriftDetector": "gapdrift.detectors.drift.detector",
+        "DriftResult": "gapdrift.results.result",
+        "Evidence": "gapdrift.counting.evidence",
         "EvidenceError": "gapdrift.errors",
-        "FeatureFinding": "gapdrift.result",
-        "Finding": "gapdrift.result",
+        "FeatureFinding": "gapdrift.results.result",
+        "Finding": "gapdrift.results.result",
         "GapdriftError": "gapdrift.errors",
-        "Histogram": "gapdrift.result",
+        "Histogram": "gapdrift.results.result",
         "HistoryError": "gapdrift.errors",
         "InputError": "gapdrift.errors",
-        "Monitor": "gapdrift.monitor",
+        "Monitor": "gapdrift.streaming.monitor",
         "NotFittedError": "gapdrift.errors",
         "ParameterError": "gapdrift.errors",
         "SchemaError": "gapdrift.errors",
         "SinkError": "gapdrift.errors",
         "StorageError": "gapdrift.errors",
-        "StreamEvaluation": "gapdrift.evaluation",
-        "WindowResult": "gapdrift.streams.windows",
+        "StreamEvaluation": "gapdrift.streaming.evaluation",
+        "WindowResult": "gapdrift.streaming.windows",
         "datasets": "gapdrift.datasets",
-        "evaluate_stream": "gapdrift.evaluation",
+        "evaluate_stream": "gapdrift.streaming.evaluation",
         "load": "gapdrift.storage",
         "save": "gapdrift.storage",
     },

@@ -15,7 +15,7 @@ from scipy.special import expit
 from gapdrift._random import as_rng
 from gapdrift._validation import check_count, check_number
 from gapdrift.errors import ParameterError
-from gapdrift.missingness import check_rates, draw_mask
+from gapdrift.tables.missingness import check_rates, draw_mask
 
 __all__ = [
     "DISTRIBUTIONS",

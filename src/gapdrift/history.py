@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from gapdrift.errors import GapdriftError, HistoryError, ParameterError
-from gapdrift.monitor import Monitor
 from gapdrift.sinks import make_record
-from gapdrift.streams.windows import WindowResult
+from gapdrift.streaming.monitor import Monitor
+from gapdrift.streaming.windows import WindowResult
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine

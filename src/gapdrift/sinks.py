@@ -17,7 +17,7 @@ from typing import IO, Any, Protocol, runtime_checkable
 
 from gapdrift._validation import check_count, check_effect
 from gapdrift.errors import ParameterError, SinkError
-from gapdrift.streams.windows import ZONES, WindowResult
+from gapdrift.streaming.windows import ZONES, WindowResult
 
 __all__ = ["ExitCode", "JsonLines", "PrometheusTextfile", "Sink", "Webhook", "make_record", "prometheus_text"]
 

@@ -1,6 +1,6 @@
 """Fitted detectors, evidence and results to a versioned file, and back.
 
-One zip file of JSON and plain arrays (`gapdrift.archive`), without pickle: reading one never runs code from it.
+One zip file of JSON and plain arrays (`persistence.archive`), without pickle: reading one never runs code from it.
 """
 
 import inspect
@@ -13,18 +13,18 @@ from types import MappingProxyType
 from typing import Any
 
 from gapdrift._random import as_rng
-from gapdrift._shell import Detector
 from gapdrift._threads import limit_threads
-from gapdrift.archive import FORMAT_VERSION, Package, reading, write_file
-from gapdrift.conditional_reference import ConditionalReference
-from gapdrift.detector import DriftDetector
+from gapdrift.counting.evidence import Evidence
+from gapdrift.detectors.base import Detector
+from gapdrift.detectors.drift.detector import DriftDetector
+from gapdrift.detectors.drift.reference import ConditionalReference
+from gapdrift.detectors.mdlfwf.detector import MDLFWF
+from gapdrift.detectors.mdlfwf.reference import FuzzyReference
 from gapdrift.errors import ParameterError, StorageError
-from gapdrift.evidence import Evidence
-from gapdrift.fuzzy_reference import FuzzyReference
-from gapdrift.mdlfwf import MDLFWF
-from gapdrift.result import DriftResult
-from gapdrift.schema import Schema
-from gapdrift.state import Reader, pack_record, read_reference, read_settings
+from gapdrift.persistence.archive import FORMAT_VERSION, Package, reading, write_file
+from gapdrift.persistence.state import Reader, pack_record, read_reference, read_settings
+from gapdrift.results.result import DriftResult
+from gapdrift.tables.schema import Schema
 
 __all__ = ["describe", "dumps", "load", "loads", "save"]
 

@@ -5,8 +5,8 @@ import gapdrift as gd
 from experiments.configurations import CONFIGURATIONS, fit_configurations, unclipped_weights
 from experiments.protocols import PROTOCOLS
 from experiments.samples import draw_drift
-from gapdrift.hypothesis import pearson
-from gapdrift.membership import fuzzy_weights
+from gapdrift.detectors.mdlfwf.membership import fuzzy_weights
+from gapdrift.inference.pearson import pearson
 
 SOUND = PROTOCOLS["sound"]
 

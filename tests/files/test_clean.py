@@ -5,7 +5,7 @@ import pandas as pd
 import pyarrow as pa
 
 from gapdrift.files import Cleaner, as_in_reference, infer_kinds
-from gapdrift.schema import learn_schema
+from gapdrift.tables.schema import learn_schema
 
 
 def test_numbers_in_every_way_they_are_written():

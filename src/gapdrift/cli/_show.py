@@ -54,7 +54,7 @@ def show_file(found: dict[str, Any]) -> str:
 
 def show_demo(windows: int, seed: int, html: str) -> None:
     """Print the table of the usual ways with gaps, and one result with its report."""
-    from gapdrift.demo import SCENARIOS, run_demo  # noqa: PLC0415
+    from gapdrift.cli.demo import SCENARIOS, run_demo  # noqa: PLC0415
 
     click.echo(
         f"Weather readings, a fifth of the cells missing, 500 rows on each side. Alarms in {windows} windows, each "

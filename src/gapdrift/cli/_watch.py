@@ -14,9 +14,9 @@ from gapdrift.cli._progress import progress
 from gapdrift.cli._work import Reading, load_detector
 from gapdrift.files import as_in_reference
 from gapdrift.history import History
-from gapdrift.runner import RunSummary, run_monitor
 from gapdrift.sinks import JsonLines, PrometheusTextfile, Sink, Webhook, make_record
-from gapdrift.streams.windows import WindowResult
+from gapdrift.streaming.runner import RunSummary, run_monitor
+from gapdrift.streaming.windows import WindowResult
 
 __all__ = ["watch"]
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 import gapdrift as gd
-from gapdrift._shell import Detector
 from gapdrift.cli._progress import progress
+from gapdrift.detectors.base import Detector
 from gapdrift.errors import InputError
 from gapdrift.execution import sample_notes
 from gapdrift.files import Cleaner, CsvFormat, Source, as_in_reference, infer_kinds, open_source, sample_rows

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from gapdrift.evidence import Evidence
+from gapdrift.counting.evidence import Evidence
 
 __all__ = ["MAX_REFERENCE", "Count", "Engine", "engine_of", "gather", "sample_notes"]
 

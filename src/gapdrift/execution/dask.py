@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from gapdrift._threads import limit_threads
-from gapdrift.evidence import Evidence
+from gapdrift.counting.evidence import Evidence
 from gapdrift.execution import Count
 
 __all__ = ["DaskEngine"]

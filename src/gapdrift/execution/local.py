@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from gapdrift.counting.evidence import Evidence
 from gapdrift.errors import InputError
-from gapdrift.evidence import Evidence
 from gapdrift.execution import Count
 from gapdrift.files import CHUNK_ROWS, open_source, sample_rows
 

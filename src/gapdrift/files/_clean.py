@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gapdrift.schema import Schema, number_label
+from gapdrift.tables.schema import Schema, number_label
 
 __all__ = ["Cleaner", "as_in_reference", "infer_kinds"]
 

@@ -1,0 +1,106 @@
+"""Expected distances in closed form: no regression, one model for every pair and centre."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gapdrift.models.gaussian import GaussianModel, Posterior, fit_gaussian, posterior
+
+__all__ = ["ClosedFormDistance", "fit_closed_form"]
+
+Matrix = NDArray[np.float64]
+Vector = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+CELLS_AT_ONCE = 2_000_000
+"""Cells of covariances of pairs held in memory at once."""
+
+
+@dataclass(frozen=True, eq=False)
+class ClosedFormDistance:
+    """Distances of incomplete rows expected under a Gaussian model.
+
+    Parameters
+    ----------
+    model : GaussianModel
+        Of the columns over their ``scale``.
+    scale : (columns,) array
+
+    Notes
+    -----
+    With x^ = E[x | observed], y^ likewise and C the sum of both conditional covariances, the squared distance has
+    the mean M = |x^ - y^|^2 + tr C and the variance V = 4 (x^ - y^)' C (x^ - y^) + 2 tr C^2. The distance itself is
+    smaller than the root of M by about V / (8 M^1.5).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = np.random.default_rng(0).normal(size=(500, 2))
+    >>> model = fit_closed_form(rows)
+    >>> rows[0, 1] = np.nan
+    >>> model.between(rows, np.array([0, 1]), np.array([1, 2])).shape
+    (2,)
+    """
+
+    model: GaussianModel
+    scale: Vector
+
+    def between(self, values: Matrix, first: Indices, second: Indices) -> Vector:
+        """Distances of pairs of rows, given by their positions: (pairs,). That of two complete rows is exact."""
+        found = self._posterior(values)
+        result = np.empty(len(first))
+        step = max(CELLS_AT_ONCE // values.shape[1] ** 2, 1)
+        for start in range(0, len(first), step):
+            part = slice(start, start + step)
+            one, two = first[part], second[part]
+            away = found.mean[one] - found.mean[two]
+            result[part] = _expected_norms(away, found, found.pattern[one], found.pattern[two])
+        return result
+
+    def to_centres(self, values: Matrix, centres: Matrix) -> Matrix:
+        """Distances of incomplete rows to complete centres: (rows, bins)."""
+        found = self._posterior(values)
+        complete = np.zeros(len(values), dtype=np.intp)
+        columns = [
+            _expected_norms(found.mean - centre, found, found.pattern, complete) for centre in np.asarray(centres)
+        ]
+        return np.column_stack(columns)
+
+    def _posterior(self, values: Matrix) -> Posterior:
+        return posterior(self.model, values / self.scale, np.diag(self.scale))
+
+
+def fit_closed_form(values: Matrix, rng: np.random.Generator | None = None) -> ClosedFormDistance:
+    """Distance model of the rows of a reference, complete or not.
+
+    Parameters
+    ----------
+    values : (rows, columns) array, NaN where missing
+    rng : numpy.random.Generator, optional
+
+    Returns
+    -------
+    model : ClosedFormDistance
+    """
+    present = ~np.isnan(values)
+    number = np.maximum(present.sum(axis=0), 1)
+    mean = np.where(present, values, 0.0).sum(axis=0) / number
+    deviation = np.sqrt((np.where(present, values - mean, 0.0) ** 2).sum(axis=0) / number)
+    scale = np.where(deviation > 0, deviation, 1.0)
+    return ClosedFormDistance(fit_gaussian(values / scale, rng=rng), scale)
+
+
+def _expected_norms(away: Matrix, found: Posterior, one: Indices, two: Indices) -> Vector:
+    """Expected lengths of rows whose mean is ``away`` and whose covariance is that of two patterns."""
+    covariance = found.covariance[one] + found.covariance[two]
+    pushed = np.einsum("ni,ni->n", np.matmul(away[:, None, :], covariance)[:, 0], away)
+    squares = np.einsum("nij,nij->n", covariance, covariance)
+    mean = np.einsum("ni,ni->n", away, away) + np.trace(covariance, axis1=1, axis2=2)
+    variance = 4.0 * pushed + 2.0 * squares
+    root = np.sqrt(mean)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shrink = np.where(mean > 0, variance / (8.0 * mean * root), 0.0)
+    # The second-order correction is meant for small spreads; it never takes more than half.
+    result: Vector = np.maximum(root - shrink, root / 2.0)
+    return result

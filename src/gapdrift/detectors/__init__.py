@@ -1,0 +1,1 @@
+"""The detectors, as scikit-learn estimators."""

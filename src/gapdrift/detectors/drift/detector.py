@@ -1,0 +1,142 @@
+"""The default detector, as a scikit-learn estimator."""
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+from gapdrift._random import RandomState, as_rng
+from gapdrift._validation import check_choice, check_columns, check_count, check_effect
+from gapdrift.detectors.base import Detector
+from gapdrift.detectors.drift.reference import (
+    ConditionalReference,
+    ConditionalSettings,
+    fit_conditional_reference,
+)
+from gapdrift.errors import ParameterError
+
+__all__ = ["DriftDetector"]
+
+
+MAX_BINS = 256
+"""Bins at most."""
+
+
+class DriftDetector(Detector):
+    """Drift of values and of gaps, with a rate of false alarms that holds.
+
+    A Gaussian model of the reference's normal scores, fitted on all rows, gives the expected values of an
+    incomplete row and what its gaps hide. From them come sums over rows: expected scores, expected products,
+    probabilities of bins, and the gaps themselves. Their differences between window and reference are tested with
+    the covariance that the sums show.
+
+    Parameters
+    ----------
+    alpha : float, default 0.05
+        Rate of false alarms.
+    random_state : int, numpy Generator, RandomState or None, default None
+        The same number gives the same result, to the bit.
+    distance : {"closed-form", "boosted"}, default "closed-form"
+        How an incomplete row is spread over the bins: by the probabilities of its possible positions, or by
+        distances learned with boosted trees as in `MDLFWF`.
+    n_bins : int or None, default None
+        Bins of the joint distribution; None is one for every 50 reference rows, at most 20.
+    min_effect : float, default 0
+        Smallest effect size that counts as drift: in standard deviations, units of correlation or shares of rows
+        for values, in shares of cells for gaps. A million rows make the smallest difference significant.
+    target : str, int or None, default None
+        Column with the label, which takes part as one more feature.
+    categories : sequence of str or int, default ()
+        Columns to take as categories whatever their type.
+    ignore : sequence of str or int, default ()
+        Columns to leave out.
+    n_jobs : int or None, default None
+        Threads of the numerical libraries; None is one.
+
+    Attributes
+    ----------
+    reference_ : ConditionalReference
+        All that was learned.
+    evidence_ : Evidence
+        Of the reference.
+    warnings_ : tuple of str
+
+    Notes
+    -----
+    ``result.values`` combines three tests: location, dependence and bins; ``result.missingness`` two: rates and
+    patterns. A change of the missing rate alone is no drift of the values. The verdict spends nine tenths of
+    ``alpha`` on values and one tenth on gaps.
+
+    Examples
+    --------
+    >>> import gapdrift as gd
+    >>> detector = gd.DriftDetector(random_state=0).fit(gd.datasets.stations(1_000, rng=0))
+    >>> detector.test(gd.datasets.stations(1_000, rng=1)).drift
+    False
+    >>> result = detector.test(gd.datasets.stations(1_000, rng=2, drift=True))
+    >>> result.drift
+    True
+    >>> [feature.name for feature in result.features if feature.adjusted_p_value < 0.05]
+    ['temperature', 'humidity']
+    """
+
+    reference_: ConditionalReference
+
+    def __init__(
+        self,
+        alpha: float = 0.05,
+        random_state: RandomState = None,
+        *,
+        distance: str = "closed-form",
+        n_bins: int | None = None,
+        min_effect: float = 0.0,
+        target: str | int | None = None,
+        categories: Sequence[str | int] = (),
+        ignore: Sequence[str | int] = (),
+        n_jobs: int | None = None,
+    ) -> None:
+        self.alpha = alpha
+        self.random_state = random_state
+        self.distance = distance
+        self.n_bins = n_bins
+        self.min_effect = min_effect
+        self.target = target
+        self.categories = categories
+        self.ignore = ignore
+        self.n_jobs = n_jobs
+
+    def fit(self, reference: Any, y: None = None) -> Self:  # noqa: ARG002
+        """Learn a reference.
+
+        Parameters
+        ----------
+        reference : pandas, polars or pyarrow table, mapping of columns, or numpy array
+            At least 20 rows; 500 and more are better. Of rows that are not in memory (see `count`) at most
+            100,000, drawn at random, are brought into it.
+        y : ignored
+            For scikit-learn's pipelines. Name the label by ``target`` instead.
+
+        Returns
+        -------
+        self : DriftDetector
+        """
+        settings = self._check_settings()
+        rng = as_rng(self.random_state)
+        return self._fit(reference, lambda table: fit_conditional_reference(table, settings, rng), rng)
+
+    def _check_settings(self) -> ConditionalSettings:
+        """Settings for a fit; those out of their range raise a `ParameterError`."""
+        super()._check_settings()
+        return ConditionalSettings(
+            distance=check_choice("distance", self.distance, ("closed-form", "boosted")),
+            n_bins=_check_bins(self.n_bins),
+            min_effect=check_effect("min_effect", self.min_effect),
+            target=self.target,
+            categories=check_columns("categories", self.categories),
+            ignore=check_columns("ignore", self.ignore),
+        )
+
+
+def _check_bins(n_bins: int | None) -> int | None:
+    checked = check_count("n_bins", n_bins, 2, optional=True)
+    if checked is not None and checked > MAX_BINS:
+        raise ParameterError(f"n_bins is {checked}, expected at most {MAX_BINS}, or None.")
+    return checked

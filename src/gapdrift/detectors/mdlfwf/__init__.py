@@ -1,0 +1,1 @@
+"""MDL-FWF, the published method."""

@@ -1,0 +1,1 @@
+"""Evidence to findings: contrasts, the covariance of the null, combination of tests."""

@@ -1,0 +1,1 @@
+"""What a test found, and how it is shown."""

@@ -1,0 +1,16 @@
+"""Style and script of the reports, as they are put into a page."""
+
+from importlib import resources
+
+__all__ = ["read_asset"]
+
+
+def read_asset(name: str) -> str:
+    """Text of a file of this package.
+
+    Examples
+    --------
+    >>> "gapdrift-result" in read_asset("notebook.css")
+    True
+    """
+    return resources.files("gapdrift.results.report.assets").joinpath(name).read_text(encoding="utf-8")

@@ -1,0 +1,164 @@
+"""Charts of the two distributions of a column as SVG: the reference is filled, the window a line or striped."""
+
+import unicodedata
+from html import escape
+
+from gapdrift.results.report.histogram import intervals, levels
+from gapdrift.results.report.ranking import Record
+from gapdrift.results.report.svg import area, axis_labels, element, figure, label, steps, ticks
+from gapdrift.results.report.words import percent, shown
+
+__all__ = ["HATCH", "draw_distribution", "draw_shares", "draw_spark"]
+
+SPARK = (132.0, 30.0)
+WIDE = 420.0
+TALL = 216.0
+LEFT, RIGHT, TOP, BOTTOM = 44.0, 12.0, 10.0, 42.0
+ROW = 36.0
+NAMES = 118.0
+
+HATCH = (
+    '<svg class="defs" width="0" height="0" aria-hidden="true"><defs>'
+    '<pattern id="stripes" width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
+    '<rect width="5" height="5" class="stripe-ground"/><rect width="2.4" height="5" class="stripe"/>'
+    "</pattern></defs></svg>"
+)
+"""Stripes of the window's bars, so that they can be told without colour."""
+
+
+def draw_spark(histogram: Record) -> str:
+    """Small chart of both distributions, for a line of a table."""
+    width, height = SPARK
+    sides = _sides(histogram)
+    highest = max(max(side, default=0.0) for side in sides) or 1.0
+    shares = [[share / highest for share in side] for side in sides]
+    draw = _spark_levels if histogram["labels"] else _spark_steps
+    ground = element("path", d=f"M0 {height - 0.5:g}H{width:g}", kind="axis")
+    title = "Distribution in reference (filled) and window (line)"
+    return figure(SPARK, title, ground + draw(shares, width, height - 1.0), kind="spark")
+
+
+def draw_distribution(feature: Record) -> str:
+    """Large chart of both distributions of a column."""
+    name = shown(feature["name"])
+    histogram = feature["histogram"]
+    if histogram["labels"]:
+        rows = levels(histogram)
+        detail = _detail(rows)
+        title = f"Levels of {name}, reference against window"
+        return figure((WIDE, ROW * len(rows) + 6.0), title, _level_rows(rows), detail=detail, kind="chart")
+    words = intervals(histogram)
+    highest = max(range(len(words)), key=lambda place: histogram["reference"][place])
+    highest_window = max(range(len(words)), key=lambda place: histogram["window"][place])
+    detail = f"Most frequent: {words[highest]} in the reference, {words[highest_window]} in the window."
+    title = f"Distribution of {name}, reference against window"
+    return figure((WIDE, TALL), title, _number_plot(histogram, words, name), detail=detail, kind="chart")
+
+
+def draw_shares(before: float, after: float, largest: float) -> str:
+    """Two bars, one above the other; ``largest`` fills the width."""
+    width = 160.0
+    bars = "".join(
+        element("rect", x=0.0, y=y, width=max(width * share / largest, 0.8), height=9.0, rx=1.5, kind=kind)
+        for y, share, kind in ((1.0, before, "reference"), (13.0, after, "window-bar"))
+        if share
+    )
+    title = f"Reference {percent(before)}, window {percent(after)}"
+    return figure((width, 23.0), title, bars or element("path", d="M0 11.5H1", kind="axis"), kind="shares")
+
+
+def _sides(histogram: Record) -> list[list[float]]:
+    if not histogram["labels"]:
+        return [list(histogram["reference"]), list(histogram["window"])]
+    rows = levels(histogram)
+    return [[row[1] for row in rows], [row[2] for row in rows]]
+
+
+def _spark_steps(shares: list[list[float]], width: float, height: float) -> str:
+    first, second = (steps(side, 0.0, width, height, height - 2.0) for side in shares)
+    return element("path", d=area(first), kind="reference-area") + element("path", d=second, kind="window-line")
+
+
+def _spark_levels(shares: list[list[float]], width: float, height: float) -> str:
+    slot = width / max(len(shares[0]), 1)
+    bar = min(slot * 0.36, 14.0)
+    bars = []
+    for place, pair in enumerate(zip(*shares, strict=True)):
+        middle = slot * (place + 0.5)
+        for x, share, kind in zip((middle - bar - 0.5, middle + 0.5), pair, ("reference", "window-box"), strict=True):
+            tall = (height - 2.0) * share
+            bars.append(element("rect", x=x, y=height - tall, width=bar, height=tall, kind=kind) if share else "")
+    return "".join(bars)
+
+
+def _number_plot(histogram: Record, words: list[str], name: str) -> str:
+    sides = _sides(histogram)
+    highest = max(max(side) for side in sides) or 1.0
+    width, tall, bottom = WIDE - LEFT - RIGHT, TALL - TOP - BOTTOM, TALL - BOTTOM
+    first, second = (steps([share / highest for share in side], LEFT, width, bottom, tall) for side in sides)
+    slot = width / len(words)
+    hits = "".join(
+        element("rect", _tip(*row), x=LEFT + slot * place, y=TOP, width=slot, height=tall, kind="hit")
+        for place, row in enumerate(zip(words, *sides, strict=True))
+    )
+    return (
+        _share_axis(highest, width, tall, bottom)
+        + element("path", d=area(first), kind="reference-area")
+        + element("path", d=first, kind="reference-line")
+        + element("path", d=second, kind="window-line")
+        + _number_axis(histogram["edges"][0], histogram["edges"][-1], width, bottom)
+        + label(LEFT + width / 2.0, TALL - 6.0, name, anchor="middle", kind="axis-name")
+        + hits
+    )
+
+
+def _share_axis(highest: float, width: float, tall: float, bottom: float) -> str:
+    lines = []
+    places = ticks(0.0, 100.0 * highest, 4)
+    for place, words in zip(places, axis_labels(places), strict=True):
+        y = bottom - tall * place / (100.0 * highest)
+        lines.append(element("path", d=f"M{LEFT:g} {y:.1f}h{width:g}", kind="grid"))
+        lines.append(label(LEFT - 6.0, y + 4.0, f"{words}%", anchor="end"))
+    return "".join(lines)
+
+
+def _number_axis(low: float, high: float, width: float, bottom: float) -> str:
+    places = ticks(low, high)
+    if max(map(len, axis_labels(places)), default=0) > 8:
+        places = ticks(low, high, 2)
+    marks = [element("path", d=f"M{LEFT:g} {bottom:g}h{width:g}", kind="axis")]
+    for place, words in zip(places, axis_labels(places), strict=True):
+        x = LEFT + width * ((place - low) / (high - low) if high > low else 0.5)
+        marks.append(element("path", d=f"M{x:.1f} {bottom:g}v4", kind="axis"))
+        marks.append(label(x, bottom + 17.0, words, anchor="middle"))
+    return "".join(marks)
+
+
+def _level_rows(rows: list[tuple[str, float, float]]) -> str:
+    highest = max(max(row[1:]) for row in rows) if rows else 1.0
+    width = WIDE - NAMES - 52.0
+    drawn = []
+    for place, (level, before, after) in enumerate(rows):
+        top = ROW * place + 4.0
+        drawn.append(label(NAMES - 8.0, top + 18.0, _fit(level), anchor="end", kind="level"))
+        for y, share, kind in ((top, before, "reference"), (top + 14.0, after, "window-bar")):
+            length = width * share / (highest or 1.0)
+            drawn.append(element("rect", x=NAMES, y=y, width=length, height=12.0, rx=1.5, kind=kind) if share else "")
+            drawn.append(label(NAMES + length + 6.0, y + 10.0, percent(share)))
+        tip = _tip(shown(level), before, after)
+        drawn.append(element("rect", tip, x=0.0, y=top - 4.0, width=WIDE, height=ROW, kind="hit"))
+    return "".join(drawn)
+
+
+def _fit(level: str, most: int = 16) -> str:
+    """Name of a level that fits beside its bars; wide letters count twice."""
+    wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in level[:most])
+    return shown(level, max(most - wide, 5))
+
+
+def _tip(words: str, before: float, after: float) -> str:
+    return element("title", escape(f"{words}: reference {percent(before)}, window {percent(after)}"))
+
+
+def _detail(rows: list[tuple[str, float, float]]) -> str:
+    return " ".join(f"{shown(level)}: {percent(before)} against {percent(after)}." for level, before, after in rows)

@@ -1,0 +1,323 @@
+"""What a test found: records without logic beyond showing themselves."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gapdrift.errors import ParameterError
+from gapdrift.results.report.fragment import render_fragment
+from gapdrift.results.report.html import render
+from gapdrift.results.report.markdown import render_markdown
+from gapdrift.results.report.plot import draw_feature, draw_features
+from gapdrift.results.report.summary import summarise
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["BinFinding", "DriftResult", "FeatureFinding", "Finding", "Histogram"]
+
+Plain = bool | int | float | str | None
+"""A setting that JSON can hold."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One test: statistic, p-value, effect size.
+
+    Parameters
+    ----------
+    name : str
+    statistic : float
+    degrees_of_freedom : int
+    p_value : float
+        Above 0 and at most 1; 1 where no test was possible.
+    effect_size : float
+    contributions : tuple of float
+        What each bin adds to the statistic.
+    reason : str
+        Why no test was possible; empty where one was.
+    parts : tuple of Finding
+        The tests that were combined into this one, if any.
+
+    Examples
+    --------
+    >>> Finding("pearson", 4.0, 1, 0.0455, 0.2).determined
+    True
+    """
+
+    name: str
+    statistic: float
+    degrees_of_freedom: int
+    p_value: float
+    effect_size: float
+    contributions: tuple[float, ...] = ()
+    reason: str = ""
+    parts: tuple["Finding", ...] = ()
+
+    @property
+    def determined(self) -> bool:
+        """Whether a test was possible."""
+        return not self.reason
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """Distribution of the observed cells of one column on both sides.
+
+    Parameters
+    ----------
+    labels : tuple of str
+        Levels of a category; empty for numbers.
+    edges : tuple of float
+        Limits of the intervals, one more than there are; empty for categories.
+    reference, window : tuple of float
+        Shares of the observed cells.
+
+    Examples
+    --------
+    >>> Histogram(("red", "blue"), (), (0.5, 0.5), (0.25, 0.75)).window
+    (0.25, 0.75)
+    """
+
+    labels: tuple[str, ...]
+    edges: tuple[float, ...]
+    reference: tuple[float, ...]
+    window: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class FeatureFinding:
+    """One input column: its gaps and, where the detector tests columns one by one, its values.
+
+    Parameters
+    ----------
+    name : str
+    missing_reference, missing_window : float
+        Shares of missing cells.
+    p_value, adjusted_p_value : float or None
+        Of the column's values, alone and adjusted for the number of columns (Holm); None where the detector does
+        not test single columns.
+    effect_size : float or None
+        How far the column moved, in standard deviations or in units of correlation.
+    missing_p_value, adjusted_missing_p_value : float or None
+        Of the column's share of missing cells.
+    histogram : Histogram or None
+
+    Examples
+    --------
+    >>> FeatureFinding("price", 0.1, 0.3).missing_window
+    0.3
+    """
+
+    name: str
+    missing_reference: float
+    missing_window: float
+    p_value: float | None = None
+    adjusted_p_value: float | None = None
+    effect_size: float | None = None
+    missing_p_value: float | None = None
+    adjusted_missing_p_value: float | None = None
+    histogram: Histogram | None = None
+
+
+@dataclass(frozen=True)
+class BinFinding:
+    """One bin: the share of rows in it, and what it adds to the statistic.
+
+    Parameters
+    ----------
+    centre : mapping of str to float or str
+        Values of the columns at the centre; for a category its most frequent level there.
+    share_reference, share_window : float
+    contribution : float
+    description : str
+        What sets the bin apart, in words.
+
+    Examples
+    --------
+    >>> BinFinding({"price": 3.5}, 0.25, 0.5, 4.0).share_window
+    0.5
+    """
+
+    centre: Mapping[str, float | str]
+    share_reference: float
+    share_window: float
+    contribution: float
+    description: str = ""
+
+
+@dataclass(frozen=True)
+class DriftResult:
+    """Verdict of a detector on a window, with what led to it.
+
+    Parameters
+    ----------
+    drift : bool or None
+        None is undetermined: too little data to say; ``warnings`` says why.
+    p_value : float
+        Of the verdict; never 0, never NaN, 1 where undetermined.
+    alpha : float
+        Rate of false alarms asked for.
+    n_reference, n_window : int
+        Rows on each side.
+    values : Finding
+        Drift of the values.
+    missingness : Finding or None
+        Drift of the gaps, where the detector tests it.
+    features : tuple of FeatureFinding
+        One for each input column that takes part.
+    bins : tuple of BinFinding
+    warnings : tuple of str
+        Sentences about anything that was ignored, replaced or doubtful.
+    settings : mapping of str to plain values
+        Detector, version and parameters; empty where no detector told them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gapdrift as gd
+    >>> rng = np.random.default_rng(0)
+    >>> detector = gd.MDLFWF(random_state=0).fit(rng.normal(size=(500, 2)))
+    >>> result = detector.test(rng.normal(1, 1, size=(500, 2)))
+    >>> result.drift, result.p_value < 1e-9
+    (True, True)
+    >>> print(result.summary())
+    DRIFT: the values of the window differ from the reference (p < 1e-9, alpha 0.05).
+    Rows: 500 in the reference, 500 in the window.
+    Test: pearson, statistic 322.7 with 9 degrees of freedom, effect size 0.47.
+    Gaps: none.
+    Note: The reference has few gaps: distances were learned with cells hidden at higher rates than its own.
+    """
+
+    drift: bool | None
+    p_value: float
+    alpha: float
+    n_reference: int
+    n_window: int
+    values: Finding
+    missingness: Finding | None = None
+    features: tuple[FeatureFinding, ...] = ()
+    bins: tuple[BinFinding, ...] = ()
+    warnings: tuple[str, ...] = ()
+    settings: Mapping[str, Plain | tuple[Plain, ...]] = field(default_factory=dict)
+
+    def summary(self) -> str:
+        """Few lines for people: verdict, data, test, gaps, warnings."""
+        return summarise(self.to_dict())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Result as plain dicts, lists, numbers and strings."""
+        record: dict[str, Any] = json.loads(json.dumps(asdict(self)))
+        return record
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """Result as JSON, without NaN or infinity."""
+        return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
+
+    def to_html(
+        self,
+        path: str | PathLike[str] | None = None,
+        *,
+        title: str | None = None,
+        sources: Mapping[str, str | PathLike[str]] | None = None,
+        made: str | None = None,
+    ) -> str:
+        """Result as one HTML page that needs nothing else.
+
+        Parameters
+        ----------
+        path : str or path, optional
+            File to write the page to.
+        title : str, optional
+            Shown above the verdict.
+        sources : mapping of str to str or path, optional
+            Where the data come from: "reference", "window", and anything else worth telling.
+        made : str, optional
+            When the page was made. Without it nothing in the page depends on the time: the same result gives the
+            same bytes.
+
+        Returns
+        -------
+        page : str
+
+        Examples
+        --------
+        >>> import gapdrift as gd
+        >>> detector = gd.DriftDetector(random_state=0).fit(gd.datasets.stations(500, rng=0))
+        >>> page = detector.test(gd.datasets.stations(500, rng=1)).to_html(title="Stations, June")
+        >>> "Stations, June" in page, len(page) < 100_000
+        (True, True)
+        """
+        page = render(
+            self.to_dict(),
+            title=_check_text("title", title) or "Drift report",
+            sources=_check_sources(sources),
+            made=_check_text("made", made),
+        )
+        if path is not None:
+            _write(Path(path), page)
+        return page
+
+    def to_markdown(self) -> str:
+        """Result in GitHub's Markdown, short enough for a comment on a pull request.
+
+        Examples
+        --------
+        >>> import gapdrift as gd
+        >>> detector = gd.DriftDetector(random_state=0).fit(gd.datasets.stations(500, rng=0))
+        >>> print(detector.test(gd.datasets.stations(5, rng=1)).to_markdown())
+        ### Undetermined: Nothing can be said yet: there is too little data.
+        <BLANKLINE>
+        The window has 5 row(s), expected at least 10.
+        <BLANKLINE>
+        **What to do next:** Collect more rows, then compare again.
+        <BLANKLINE>
+        500 rows in the reference, 5 in the window; alpha 0.05; DriftDetector of gapdrift ...
+        """
+        return render_markdown(self.to_dict())
+
+    def _repr_html_(self) -> str:
+        """Result as a notebook shows it: verdict, key facts, leading columns."""
+        return render_fragment(self.to_dict())
+
+    def plot(self, feature: str | None = None) -> "Figure":
+        """Chart of all columns, values beside gaps, or of the two distributions of one column.
+
+        Parameters
+        ----------
+        feature : str, optional
+            Name of a column.
+
+        Returns
+        -------
+        figure : matplotlib Figure
+            Needs the extra ``plot``.
+        """
+        record = self.to_dict()
+        return draw_features(record) if feature is None else draw_feature(record, feature)
+
+
+def _check_text(name: str, value: str | None) -> str:
+    if value is not None and not isinstance(value, str):
+        raise ParameterError(f"{name} is {value!r}, expected a text.")
+    return value or ""
+
+
+def _check_sources(sources: Mapping[str, str | PathLike[str]] | None) -> dict[str, str]:
+    if sources is not None and not isinstance(sources, Mapping):
+        raise ParameterError(f'sources is {sources!r}, expected a mapping such as {{"reference": "june.csv"}}.')
+    return {str(name): str(place) for name, place in (sources or {}).items()}
+
+
+def _write(path: Path, page: str) -> None:
+    try:
+        path.write_bytes(page.encode("utf-8"))
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise ParameterError(
+            f"The report cannot be written to {str(path)!r}: {reason}. Give a file in a folder that exists and may be "
+            "written to."
+        ) from error

@@ -1,0 +1,146 @@
+"""Times and durations as whole microseconds, in UTC.
+
+`docs/monitor.md` states the rules for users: naive times are UTC, text is ISO 8601, numbers are no times.
+"""
+
+import re
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from gapdrift.errors import InputError, ParameterError
+from gapdrift.tables.frame import Table, is_missing
+
+__all__ = ["as_datetime", "format_duration", "parse_duration", "times_of"]
+
+Micros = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MICROSECOND = timedelta(microseconds=1)
+EARLIEST, LATEST = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)
+
+UNITS = {
+    "us": timedelta(microseconds=1),
+    "ms": timedelta(milliseconds=1),
+    "s": timedelta(seconds=1),
+    "min": timedelta(minutes=1),
+    "h": timedelta(hours=1),
+    "d": timedelta(days=1),
+    "w": timedelta(weeks=1),
+}
+
+
+def parse_duration(name: str, value: Any) -> int:
+    """Microseconds of a timedelta, or of a text such as "1h", "15min" or "7d".
+
+    Examples
+    --------
+    >>> parse_duration("window", "90s")
+    90000000
+    """
+    if isinstance(value, np.timedelta64) and not np.isnat(value):
+        return int(value // np.timedelta64(1, "us"))
+    if isinstance(value, timedelta):
+        return value // MICROSECOND
+    match = re.fullmatch(r"\s*(\d{1,12})\s*([a-z]+)\s*", value) if isinstance(value, str) else None
+    if match is None or match[2] not in UNITS:
+        raise ParameterError(
+            f"{name} is {value!r}, expected a timedelta, or a number with one of the units {', '.join(UNITS)}, such as "
+            '"1h" or "15min".'
+        )
+    return int(match[1]) * (UNITS[match[2]] // MICROSECOND)
+
+
+def format_duration(micros: int) -> str:
+    """Text that `parse_duration` reads, in the largest unit that fits.
+
+    Examples
+    --------
+    >>> format_duration(5_400_000_000)
+    '90min'
+    """
+    fitting = [unit for unit, length in UNITS.items() if micros % (length // MICROSECOND) == 0]
+    unit = fitting[-1] if micros else "s"
+    return f"{micros // (UNITS[unit] // MICROSECOND)}{unit}"
+
+
+def as_datetime(micros: int) -> datetime:
+    """Time of some microseconds since 1970, in UTC.
+
+    Examples
+    --------
+    >>> as_datetime(3_600_000_000).isoformat()
+    '1970-01-01T01:00:00+00:00'
+    """
+    return EPOCH + micros * MICROSECOND
+
+
+def times_of(table: Table, name: str) -> tuple[Micros, Mask]:
+    """Microseconds since 1970 of a column, 0 where missing, and where it is missing.
+
+    Examples
+    --------
+    >>> times_of(Table.read({"t": ["1970-01-01T00:00:01", None]}), "t")
+    (array([1000000,       0]), array([False,  True]))
+    """
+    source = table.source(name)
+    if isinstance(source, np.ndarray):
+        times, missing = _from_array(name, source)
+    elif source.dtype in (nw.Datetime, nw.Date):
+        missing = source.is_null().to_numpy().astype(bool)
+        times = np.zeros(len(missing), dtype=np.int64)
+        present = source.filter(~source.is_null())
+        moments = present.cast(nw.Datetime("us")) if source.dtype == nw.Date else present
+        times[~missing] = moments.dt.timestamp("us").to_numpy()
+    else:
+        times, missing = _from_cells(name, source.to_list())
+    _check_range(name, times)
+    return times, missing
+
+
+def _from_array(name: str, column: NDArray[Any]) -> tuple[Micros, Mask]:
+    data, masked = np.ma.getdata(column), np.ma.getmaskarray(column)
+    if data.dtype.kind == "M":
+        missing = np.isnat(data) | masked
+        return np.where(missing, np.datetime64(0, "us"), data.astype("M8[us]")).astype(np.int64), missing
+    cells = data.astype(object)
+    cells[masked] = None
+    return _from_cells(name, cells.tolist())
+
+
+def _from_cells(name: str, cells: list[Any]) -> tuple[Micros, Mask]:
+    missing = np.array([is_missing(cell) for cell in cells], dtype=bool)
+    times = np.zeros(len(cells), dtype=np.int64)
+    for place in np.flatnonzero(~missing):
+        times[place] = _micros(name, cells[place])
+    return times, missing
+
+
+def _micros(name: str, cell: Any) -> int:
+    moment = cell
+    if isinstance(cell, np.datetime64):
+        return int(cell.astype("M8[us]").astype(np.int64))
+    if isinstance(cell, str):
+        try:
+            moment = datetime.fromisoformat(cell.strip())
+        except ValueError:
+            moment = None
+    elif isinstance(cell, date) and not isinstance(cell, datetime):
+        moment = datetime(cell.year, cell.month, cell.day)
+    if not isinstance(moment, datetime):
+        raise InputError(
+            f"Column {name!r} has the time {cell!r}, expected dates and times, or text such as "
+            "2024-01-31T12:30:00+01:00. Convert it first; a number needs its unit and origin."
+        )
+    known = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
+    return (known - EPOCH) // MICROSECOND
+
+
+def _check_range(name: str, times: Micros) -> None:
+    low, high = ((limit - EPOCH) // MICROSECOND for limit in (EARLIEST, LATEST))
+    if len(times) and not (low <= times.min() and times.max() <= high):
+        raise InputError(f"Column {name!r} has times outside the years 1 to 9999. Correct them, or leave them empty.")

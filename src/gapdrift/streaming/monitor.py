@@ -1,0 +1,407 @@
+"""Windows over a stream of rows, and when they raise an alarm.
+
+`docs/monitor.md` states every rule of this module for users.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+from gapdrift.counting.evidence import Evidence
+from gapdrift.detectors.base import Detector
+from gapdrift.errors import HistoryError, InputError
+from gapdrift.results.result import DriftResult
+from gapdrift.storage import dumps, loads
+from gapdrift.streaming.adaptation import as_table, plain_cells, refit
+from gapdrift.streaming.clock import as_datetime, format_duration
+from gapdrift.streaming.intake import BEFORE_ALL, Batch, KeyMemory, Step, read_batch, steps_by_rows, steps_by_time
+from gapdrift.streaming.panes import Pane, add_up
+from gapdrift.streaming.policy import check_detector, make_policy
+from gapdrift.streaming.windows import WindowResult
+from gapdrift.tables.encoding import Encoded, encode
+from gapdrift.tables.schema import Schema
+
+__all__ = ["Monitor"]
+
+SKIPPED = ("late", "duplicate", "untimed")
+"""Kinds of rows that are not counted."""
+
+
+class Monitor:
+    """Alarms over a stream of rows, at a rate of false ones that is asked for.
+
+    Rows are gathered in windows, by their number or by time, and each window is compared with the detector's
+    reference. Only sums are kept, not rows.
+
+    Parameters
+    ----------
+    detector : DriftDetector or MDLFWF
+        Fitted.
+    window : int, str or timedelta, default 500
+        Length of a window: a number of rows, or a time such as "1h" (then with ``time_column``).
+    step : int, str or timedelta, default None
+        From the start of one window to the start of the next; None is a whole window (tumbling), less makes
+        windows overlap (sliding).
+    false_alarm_every : float, default 1000
+        Windows without drift for one false alarm, on average: a window is in the drift zone where its
+        verdict is significant at the level 1 / ``false_alarm_every``.
+    time_column : str, optional
+        Column with the times of the rows, for windows of time. It is no feature.
+    key_column : str, optional
+        Column with a key of each row. A row whose key was there within two window lengths is not counted
+        again. It is no feature.
+    lateness : str or timedelta, optional
+        How much earlier than the latest time seen a row may come and still be counted. The default is none.
+    warning_every : float, optional
+        Like ``false_alarm_every``, for the warning zone. The default is a tenth of it.
+    adapt : int, optional
+        Number of drift windows in a row after which a new reference is fitted on their rows. The default is
+        never.
+
+    Attributes
+    ----------
+    drift_detected, warning_detected : bool
+        Whether the last update decided a window in that zone.
+    position : int
+        Rows taken since the start of the stream.
+    late_rows, duplicate_rows, untimed_rows : int
+        Rows not counted since the start of the stream.
+
+    Notes
+    -----
+    The rate is an average over references and windows. Windows of one stream are all compared with one reference:
+    one that happens to lie off raises more false alarms than asked for, another fewer. The larger the reference,
+    the smaller the difference.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gapdrift as gd
+    >>> drift = gd.datasets.DRIFTS["gaussian-mean"]
+    >>> detector = gd.DriftDetector(random_state=0).fit(drift.sample(2_000, severity=0, missing=0.2, rng=0))
+    >>> monitor = gd.Monitor(detector, window=500, false_alarm_every=1000)
+    >>> before = drift.sample(2_000, severity=0, missing=0.2, rng=1)
+    >>> after = drift.sample(1_000, severity=10, missing=0.2, rng=2)
+    >>> for chunk in np.array_split(np.vstack([before, after]), 30):
+    ...     for alarm in monitor.update(chunk):
+    ...         print(alarm.index, alarm.zone, alarm.first_row)
+    4 drift 2000
+    5 drift 2500
+    """
+
+    def __init__(
+        self,
+        detector: Detector,
+        window: int | str | timedelta = 500,
+        step: int | str | timedelta | None = None,
+        false_alarm_every: float = 1_000,
+        *,
+        time_column: str | None = None,
+        key_column: str | None = None,
+        lateness: str | timedelta | None = None,
+        warning_every: float | None = None,
+        adapt: int | None = None,
+    ) -> None:
+        self.detector = self._given = check_detector(detector)
+        self._policy = make_policy(
+            detector,
+            window,
+            step,
+            false_alarm_every,
+            time_column=time_column,
+            key_column=key_column,
+            lateness=lateness,
+            warning_every=warning_every,
+            adapt=adapt,
+        )
+        self._names = detector.reference_.schema.names
+        self._fingerprint = _fingerprint(detector)
+        self.position = 0
+        self.drift_detected = self.warning_detected = False
+        self.late_rows = self.duplicate_rows = self.untimed_rows = 0
+        self._panes: dict[int, Pane] = {}
+        self._keys = KeyMemory()
+        self._packed: dict[int, bytes] = {}
+        self._index = 0
+        self._start: int | None = None
+        self._closed = 0 if time_column is None else BEFORE_ALL
+        self._high = BEFORE_ALL
+        self._since = dict.fromkeys(SKIPPED, 0)
+        self._streak, self._streak_start = 0, 0
+
+    def update(self, rows: Any) -> tuple[WindowResult, ...]:
+        """Windows that these rows complete and that are in the warning or the drift zone.
+
+        Parameters
+        ----------
+        rows : pandas, polars or pyarrow table, mapping of columns, numpy array, dict of one row, or list of such
+            Any number of rows, in the order of their arrival. In a dict of one row a cell that is not there is
+            missing.
+
+        Returns
+        -------
+        alarms : tuple of WindowResult
+
+        Notes
+        -----
+        Rows that cannot be used raise an error before any of them is taken.
+        """
+        return tuple(window for window in self.advance(rows) if window.alarm)
+
+    def advance(self, rows: Any) -> tuple[WindowResult, ...]:
+        """All windows that these rows complete, calm and undetermined ones included; otherwise like `update`."""
+        schema = self.detector.reference_.schema
+        batch = read_batch(rows, _all_names(schema), schema.named, self._policy.time_column, self._policy.key_column)
+        whole, whole_by = encode(batch.table, schema), self.detector
+        decided: list[WindowResult] = []
+        first = self.position
+        for step in self._steps(batch):
+            if whole_by is not self.detector:
+                whole, whole_by = encode(batch.table, self.detector.reference_.schema), self.detector
+            self._take(batch, whole, step, first)
+            decided += self._decide(step.closed)
+        return self._tell(decided)
+
+    def flush(self) -> tuple[WindowResult, ...]:
+        """Windows of time that have begun, decided now, as if no row of theirs were to come.
+
+        Rows that come for them all the same are late. Windows of rows are decided when they are full, and not here.
+        """
+        grid, last = self._policy.grid, self._high // self._policy.grid.pane
+        if not self._policy.timed or self._start is None or self._start > last:
+            return self._tell([])
+        begun = (last - self._start) // grid.step + 1
+        self._closed = self._start + (begun - 1) * grid.step + grid.window
+        self._keys.forget_below(self._closed - 2 * grid.window)
+        return self._tell(list(self._decide(self._closed)))
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Settings in plain form: two monitors with the same decide the same."""
+        return self._policy.to_dict()
+
+    @property
+    def index(self) -> int:
+        """Number of the next window to be decided."""
+        return self._index
+
+    @property
+    def fingerprint(self) -> str:
+        """Text that differs where the detector given would judge differently."""
+        return self._fingerprint
+
+    def state(self) -> dict[str, bytes]:
+        """All that a monitor needs to go on, in named parts; a part whose name ends in "closed" never changes.
+
+        Notes
+        -----
+        The parts hold sums, and of each open pane the last rows as numbers, fewer than 1,024. With ``adapt`` they
+        hold the rows of the window itself. Keys are stored as digests.
+        """
+        facts = {
+            "position": self.position,
+            "totals": {kind: getattr(self, f"{kind}_rows") for kind in SKIPPED},
+            "index": self._index,
+            "start": self._start,
+            "closed": self._closed,
+            "high": self._high,
+            "since": self._since,
+            "streak": [self._streak, self._streak_start],
+        }
+        parts = {"facts": json.dumps(facts).encode()}
+        for number, pane in self._panes.items():
+            parts[f"pane/{number}/{'closed' if pane.closed else 'open'}"] = self._pack(pane)
+        for number, keys in self._keys.packed().items():
+            parts[f"keys/{number}"] = keys
+        if self.detector is not self._given:
+            parts["detector"] = dumps(self.detector)
+        return parts
+
+    def restore(self, parts: Mapping[str, bytes]) -> None:
+        """Go on where the monitor of this state stood.
+
+        Parameters
+        ----------
+        parts : mapping of str to bytes
+            Of a monitor with the same detector and settings.
+        """
+        try:
+            facts = json.loads(parts["facts"])
+            self.position, self._index, self._start = facts["position"], facts["index"], facts["start"]
+            self._closed, self._high, self._since = facts["closed"], facts["high"], facts["since"]
+            self._streak, self._streak_start = facts["streak"]
+            for kind in SKIPPED:
+                setattr(self, f"{kind}_rows", facts["totals"][kind])
+        except (KeyError, ValueError, TypeError) as error:
+            raise HistoryError("The stored state of the monitor cannot be read: the history is damaged.") from error
+        panes = [Pane.unpack(data) for name, data in sorted(parts.items()) if name.startswith("pane/")]
+        self._panes = {pane.number: pane for pane in sorted(panes, key=lambda pane: pane.number)}
+        keys = {int(name[5:]): data for name, data in parts.items() if name.startswith("keys/")}
+        self._keys = KeyMemory(dict(sorted(keys.items())))
+        self._packed = {}
+        if "detector" in parts:
+            self.detector = loads(parts["detector"])
+
+    def _steps(self, batch: Batch) -> Iterator[Step]:
+        grid = self._policy.grid
+        if self._policy.timed:
+            return steps_by_time(batch, self._closed, self._high, grid.pane, self._policy.lateness, self._keys)
+        pane = self._panes.get(self._closed)
+        return steps_by_rows(batch, self._closed, 0 if pane is None else pane.n_rows, grid.pane, self._keys)
+
+    def _take(self, batch: Batch, whole: Encoded, step: Step, first: int) -> None:
+        """Bring the rows of a step into their panes."""
+        for number, places in step.panes.items():
+            pane = self._panes.setdefault(number, Pane(number))
+            table = batch.table.take(places)
+            # What is noted of a whole batch need not hold of some of its rows.
+            rows = encode(table, self.detector.reference_.schema) if whole.notes else _rows_at(whole, places)
+            pane.add(rows, self.detector.count)
+            pane.note_rows(first + int(places[0]), first + int(places[-1]))
+            if self._policy.adapt is not None:
+                pane.cells.append(plain_cells(table, self._names))
+        self.position, self._high, self._closed = first + step.stop, step.high, step.closed
+        for kind in SKIPPED:
+            count = getattr(step, kind)
+            self._since[kind] += count
+            setattr(self, f"{kind}_rows", getattr(self, f"{kind}_rows") + count)
+        self._begin(step)
+        self._keys.forget_below(step.closed - 2 * self._policy.grid.window)
+
+    def _begin(self, step: Step) -> None:
+        """Say where the first window starts: at the first row, on the grid; of times, at the earliest row so far."""
+        if self._index or not step.panes or (self._start is not None and not self._policy.timed):
+            return
+        earliest = min(step.panes) // self._policy.grid.step * self._policy.grid.step
+        self._start = earliest if self._start is None else min(self._start, earliest)
+
+    def _decide(self, closed: int) -> Iterator[WindowResult]:
+        """Windows whose panes are all closed."""
+        while self._start is not None and self._start + self._policy.grid.window <= closed:
+            start, end = self._start, self._start + self._policy.grid.window
+            held = [pane for number, pane in sorted(self._panes.items()) if start <= number < end]
+            window = self._judge(held, start, end) if held else self._skip(start, closed)
+            self._index += window.n_windows
+            self._since = dict.fromkeys(SKIPPED, 0)
+            self._start = start + window.n_windows * self._policy.grid.step
+            yield self._adapt(window, start, end)
+            self._drop_panes()
+
+    def _judge(self, held: list[Pane], start: int, end: int) -> WindowResult:
+        evidence = add_up([pane.close(self.detector.count) for pane in held])
+        zone, result = self._zone(evidence)
+        return self._record(
+            start,
+            end,
+            zone=zone,
+            result=result,
+            n_rows=evidence.n_rows,
+            first_row=min(pane.first_row for pane in held),
+            last_row=max(pane.last_row for pane in held),
+        )
+
+    def _zone(self, evidence: Evidence) -> tuple[str, DriftResult]:
+        result = self.detector.test(evidence, alpha=1.0 / self._policy.false_alarm_every)
+        if result.drift:
+            return "drift", result
+        warning = 1.0 / self._policy.warning_every
+        if result.p_value < warning and self.detector.test(evidence, alpha=warning).drift:
+            return "warning", result
+        return "undetermined" if result.drift is None else "calm", result
+
+    def _skip(self, start: int, closed: int) -> WindowResult:
+        """One record of the windows without rows that come next."""
+        first = min((number for number in self._panes if number >= start), default=None)
+        run = self._policy.grid.empty_windows(start, first, closed)
+        end = start + (run - 1) * self._policy.grid.step + self._policy.grid.window
+        return self._record(start, end, zone="undetermined", result=None, n_rows=0, n_windows=run)
+
+    def _record(self, start: int, end: int, **facts: Any) -> WindowResult:
+        pane = self._policy.grid.pane
+        bounds = (as_datetime(start * pane), as_datetime(end * pane)) if self._policy.timed else (None, None)
+        return WindowResult(
+            index=self._index,
+            decided_at=self.position,
+            late_rows=self._since["late"],
+            duplicate_rows=self._since["duplicate"],
+            untimed_rows=self._since["untimed"],
+            reference=self.detector.evidence_.origin,
+            warnings=self._notes(),
+            start=bounds[0],
+            end=bounds[1],
+            **facts,
+        )
+
+    def _notes(self) -> tuple[str, ...]:
+        late = format_duration(self._policy.lateness) if self._policy.timed else ""
+        reasons = {
+            "late": f"came later than the lateness of {late} allows and were not counted.",
+            "duplicate": "had a key that was there already and were not counted.",
+            "untimed": "had no time and were not counted.",
+        }
+        return tuple(f"{count} row(s) {reasons[kind]}" for kind, count in self._since.items() if count)
+
+    def _adapt(self, window: WindowResult, start: int, end: int) -> WindowResult:
+        """The window, after a new reference was fitted where enough drift windows came in a row."""
+        if window.zone != "undetermined":
+            self._streak_start = self._streak_start if self._streak else start
+            self._streak = self._streak + 1 if window.zone == "drift" else 0
+        if self._policy.adapt is None or window.zone != "drift" or self._streak < self._policy.adapt:
+            return window
+        panes = [pane for number, pane in sorted(self._panes.items()) if self._streak_start <= number < end]
+        try:
+            self.detector = refit(self.detector, [cells for pane in panes for cells in pane.cells])
+        except InputError as error:
+            note = f"No new reference could be fitted on the drift windows: {error}"
+            return replace(window, warnings=(*window.warnings, note))
+        self._streak = 0
+        self._start = end if not self._policy.timed else -(-end // self._policy.grid.step) * self._policy.grid.step
+        self._drop_panes()
+        for pane in self._panes.values():
+            pieces = [encode(as_table(self.detector, cells), self.detector.reference_.schema) for cells in pane.cells]
+            pane.recount(pieces, self.detector.count)
+        note = f"A new reference was fitted on {self.detector.evidence_.n_rows} rows."
+        return replace(window, adapted=True, warnings=(*window.warnings, note))
+
+    def _drop_panes(self) -> None:
+        """Forget panes that no window to come, and no new reference, needs."""
+        assert self._start is not None  # a window was decided
+        keep = min(self._start, self._streak_start) if self._policy.adapt is not None and self._streak else self._start
+        self._panes = {number: pane for number, pane in self._panes.items() if number >= keep}
+        self._packed = {number: data for number, data in self._packed.items() if number in self._panes}
+
+    def _pack(self, pane: Pane) -> bytes:
+        """Pane as bytes; those of a closed one are kept."""
+        if not pane.closed:
+            return pane.pack()
+        if pane.number not in self._packed:
+            self._packed[pane.number] = pane.pack()
+        return self._packed[pane.number]
+
+    def _tell(self, decided: list[WindowResult]) -> tuple[WindowResult, ...]:
+        zones = {window.zone for window in decided}
+        self.drift_detected, self.warning_detected = "drift" in zones, "warning" in zones
+        return tuple(decided)
+
+
+def _fingerprint(detector: Detector) -> str:
+    evidence = detector.evidence_
+    floor = getattr(detector.reference_, "min_effect", 0.0)
+    digest = hashlib.sha256(repr((type(detector).__name__, evidence.n_rows, floor)).encode())
+    for name in sorted(evidence.sums):
+        digest.update(evidence.sums[name].tobytes())
+    return f"{evidence.origin}-{digest.hexdigest()[:16]}"
+
+
+def _all_names(schema: Schema) -> tuple[str, ...]:
+    """Columns that a row has: of an array also the ignored ones, which have their place in it."""
+    if schema.named:
+        return tuple(schema.names)
+    return tuple(sorted((*schema.names, *schema.ignored), key=lambda name: int(name[1:])))
+
+
+def _rows_at(rows: Encoded, places: Any) -> Encoded:
+    return Encoded(rows.values[places], rows.missing[places], rows.notes)

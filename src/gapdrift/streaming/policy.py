@@ -1,0 +1,190 @@
+"""Settings of a monitor, checked: windows, columns, levels of the zones."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from gapdrift._validation import check_count
+from gapdrift.detectors.base import Detector
+from gapdrift.errors import NotFittedError, ParameterError
+from gapdrift.streaming.clock import format_duration, parse_duration
+from gapdrift.streaming.panes import Grid
+from gapdrift.tables.schema import Schema
+
+__all__ = ["Policy", "check_detector", "make_policy"]
+
+MIN_WINDOW = 10
+"""Rows of a window, at least: detectors say nothing of fewer."""
+
+LONGEST = timedelta(days=36_500)
+"""Longest window, step and lateness."""
+
+
+@dataclass(frozen=True)
+class Policy:
+    """Settings of a monitor, checked.
+
+    Parameters
+    ----------
+    grid : Grid
+    lateness : int
+        Microseconds.
+    time_column, key_column : str or None
+    false_alarm_every, warning_every : float
+    adapt : int or None
+    """
+
+    grid: Grid
+    lateness: int
+    time_column: str | None
+    key_column: str | None
+    false_alarm_every: float
+    warning_every: float
+    adapt: int | None
+
+    @property
+    def timed(self) -> bool:
+        """Whether windows are of time."""
+        return self.time_column is not None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Settings in plain form: two monitors with the same decide the same."""
+        show = format_duration if self.timed else int
+        return {
+            "window": show(self.grid.window * self.grid.pane),
+            "step": show(self.grid.step * self.grid.pane),
+            "false_alarm_every": self.false_alarm_every,
+            "warning_every": self.warning_every,
+            "time_column": self.time_column,
+            "key_column": self.key_column,
+            "lateness": format_duration(self.lateness) if self.timed else None,
+            "adapt": self.adapt,
+        }
+
+
+def make_policy(
+    detector: Detector,
+    window: Any,
+    step: Any,
+    false_alarm_every: Any,
+    *,
+    time_column: Any,
+    key_column: Any,
+    lateness: Any,
+    warning_every: Any,
+    adapt: Any,
+) -> Policy:
+    """Policy of the settings of `gapdrift.Monitor`, or an error that says which is wrong."""
+    _check_columns(detector.reference_.schema, time_column, key_column)
+    every = _check_every("false_alarm_every", false_alarm_every)
+    return Policy(
+        _make_grid(window, step, time_column),
+        _check_lateness(lateness, time_column),
+        time_column,
+        key_column,
+        every,
+        _check_warning(warning_every, every),
+        _check_adapt(adapt, detector),
+    )
+
+
+def check_detector(detector: Any) -> Detector:
+    """A fitted detector, or an error."""
+    if not isinstance(detector, Detector):
+        raise ParameterError(f"detector is a {type(detector).__name__}, expected a DriftDetector or an MDLFWF.")
+    if "reference_" not in vars(detector):
+        raise NotFittedError(f"This {type(detector).__name__} has no reference yet: call fit(reference) first.")
+    return detector
+
+
+def _make_grid(window: Any, step: Any, time_column: str | None) -> Grid:
+    if isinstance(window, str | timedelta | np.timedelta64):
+        return _time_grid(window, step, time_column)
+    if time_column is not None:
+        raise ParameterError(
+            f'time_column is {time_column!r}, but window is {window!r} rows. Give the window as a time, such as "1h", '
+            "or leave time_column out: windows of rows take them in the order of arrival."
+        )
+    length = check_count("window", window, MIN_WINDOW)
+    assert length is not None  # not optional
+    stride = length if step is None else check_count("step", step, 1)
+    return _checked_grid(length, stride or length, (window, step))
+
+
+def _time_grid(window: Any, step: Any, time_column: str | None) -> Grid:
+    if time_column is None:
+        raise ParameterError(f"window is {window!r}, a time, but no time_column says which column has the times.")
+    length = parse_duration("window", window)
+    stride = length if step is None else parse_duration("step", step)
+    for name, value, given in (("window", length, window), ("step", stride, step)):
+        if not 0 < value <= LONGEST // timedelta(microseconds=1):
+            raise ParameterError(f"{name} is {given!r}, expected more than 0 and at most {LONGEST.days} days.")
+    return _checked_grid(length, stride, (window, step))
+
+
+def _checked_grid(length: int, stride: int, given: tuple[Any, Any]) -> Grid:
+    if stride > length:
+        raise ParameterError(
+            f"step is {given[1]!r} and window {given[0]!r}, expected a step of at most the window: rows between two "
+            "windows would be lost."
+        )
+    return Grid.of(length, stride)
+
+
+def _check_lateness(lateness: Any, time_column: str | None) -> int:
+    if lateness is None:
+        return 0
+    if time_column is None:
+        raise ParameterError(f"lateness is {lateness!r}, but windows of rows know no time. Leave it out.")
+    micros = parse_duration("lateness", lateness)
+    if not 0 <= micros <= LONGEST // timedelta(microseconds=1):
+        raise ParameterError(f"lateness is {lateness!r}, expected 0 to {LONGEST.days} days.")
+    return micros
+
+
+def _check_every(name: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, Real) or not 1 < float(value) <= 1e9:
+        raise ParameterError(f"{name} is {value!r}, expected a number of windows above 1 and up to a billion.")
+    return float(value)
+
+
+def _check_warning(value: Any, alarm: float) -> float:
+    """Windows for one false warning: by default a tenth of those for an alarm; below 20 of them, no warning zone."""
+    if value is None:
+        return alarm / 10.0 if alarm >= 20.0 else alarm
+    warning = _check_every("warning_every", value)
+    if warning > alarm:
+        raise ParameterError(
+            f"warning_every is {value!r} and false_alarm_every {alarm:g}, expected warnings at least as often "
+            "as alarms."
+        )
+    return warning
+
+
+def _check_adapt(adapt: Any, detector: Detector) -> int | None:
+    if adapt is not None and not isinstance(detector.get_params().get("random_state"), int | np.integer):
+        raise ParameterError(
+            "adapt fits new references, which must come out the same when a stopped run goes on: expected a detector "
+            "with a whole number as random_state."
+        )
+    return check_count("adapt", adapt, 1, optional=True)
+
+
+def _check_columns(schema: Schema, time_column: Any, key_column: Any) -> None:
+    for setting, name in (("time_column", time_column), ("key_column", key_column)):
+        if name is None:
+            continue
+        if not isinstance(name, str):
+            raise ParameterError(f"{setting} is {name!r}, expected the name of a column, or None.")
+        if not schema.named:
+            raise ParameterError(f"{setting} is {name!r}, but the detector was fitted on an array, without names.")
+        if name in schema.names:
+            raise ParameterError(
+                f"{setting} is {name!r}, which the detector compares. Fit it with ignore=[{name!r}], or on a table "
+                "without this column."
+            )
+    if time_column is not None and time_column == key_column:
+        raise ParameterError(f"time_column and key_column are both {time_column!r}, expected two columns.")

@@ -1,0 +1,239 @@
+"""A monitor over a source of rows: windows to the history, records to the sinks."""
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from gapdrift.errors import ParameterError
+from gapdrift.history import History
+from gapdrift.sinks import Sink, make_record
+from gapdrift.streaming.monitor import Monitor
+from gapdrift.streaming.windows import ZONES, WindowResult
+from gapdrift.tables.frame import Table
+
+__all__ = ["RunSummary", "run_monitor"]
+
+Source = Callable[[int], Iterable[Any]] | Iterable[Any]
+
+logger = logging.getLogger("gapdrift")
+
+
+@dataclass(frozen=True)
+class RunSummary:
+    """What one run did.
+
+    Parameters
+    ----------
+    first_row, position : int
+        Position at which the run began, and where it stopped.
+    zones : dict of str to int
+        Windows decided in this run, by zone.
+    late_rows, duplicate_rows, untimed_rows : int
+        Rows not counted since the start of the stream.
+    undelivered : dict of str to str
+        Sinks that did not get all windows, and the last reason. With a history the next run sends them again.
+
+    Examples
+    --------
+    >>> RunSummary(0, 500, {"drift": 1}).drift
+    True
+    """
+
+    first_row: int
+    position: int
+    zones: dict[str, int] = field(default_factory=dict)
+    late_rows: int = 0
+    duplicate_rows: int = 0
+    untimed_rows: int = 0
+    undelivered: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def drift(self) -> bool:
+        """Whether any window of this run was in the drift zone."""
+        return self.zones.get("drift", 0) > 0
+
+
+class Outbox(Protocol):
+    """Windows on their way to the sinks: kept by a history, or in memory."""
+
+    def write(self, windows: Sequence[WindowResult]) -> None:
+        """Keep windows, and all else that must survive."""
+        ...
+
+    def pending(self, sink: str) -> list[tuple[int, dict[str, Any]]]:
+        """Index and record of windows that a sink has not got."""
+        ...
+
+    def delivered(self, sink: str, index: int) -> None:
+        """Note that a sink got all windows up to this one."""
+        ...
+
+
+class MemoryOutbox:
+    """Outbox of a run without history."""
+
+    def __init__(self, stream: str, sinks: Sequence[str]) -> None:
+        self._stream = stream
+        self._waiting: dict[str, list[tuple[int, dict[str, Any]]]] = {name: [] for name in sinks}
+
+    def write(self, windows: Sequence[WindowResult]) -> None:
+        """Keep windows until all sinks have them."""
+        records = [(window.index, make_record(window, self._stream)) for window in windows]
+        for waiting in self._waiting.values():
+            waiting.extend(records)
+
+    def pending(self, sink: str) -> list[tuple[int, dict[str, Any]]]:
+        """Index and record of windows that a sink has not got."""
+        return list(self._waiting[sink])
+
+    def delivered(self, sink: str, index: int) -> None:
+        """Forget windows that a sink has."""
+        self._waiting[sink] = [(place, record) for place, record in self._waiting[sink] if place > index]
+
+
+def run_monitor(
+    monitor: Monitor,
+    source: Source,
+    *,
+    history: History | None = None,
+    stream: str = "default",
+    sinks: Sequence[Sink] = (),
+    flush: bool = False,
+    on_window: Callable[[WindowResult], None] | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> RunSummary:
+    """Run a monitor over a source, from where its history stands.
+
+    Parameters
+    ----------
+    monitor : Monitor
+        Fresh.
+    source : callable or iterable of tables
+        A callable gets the position to start from and returns tables; of an iterable the rows before that
+        position are skipped. The rows must come in the same order each time.
+    history : History, optional
+    stream : str, default "default"
+        Name in the history and in the records.
+    sinks : sequence of Sink
+        With different names. They are closed at the end.
+    flush : bool, default False
+        Decide the windows of time that have begun when the source ends.
+    on_window : callable, optional
+        Called with each window, after it was written.
+    progress : callable, optional
+        Called with the position after each table.
+
+    Returns
+    -------
+    summary : RunSummary
+
+    Notes
+    -----
+    A sink that fails stops nothing: its windows wait, are tried again with the next windows and at the end, and
+    with a history by the next run. Each failure is logged to the logger ``gapdrift``.
+
+    Examples
+    --------
+    >>> import gapdrift as gd
+    >>> from gapdrift.streaming.runner import run_monitor
+    >>> from gapdrift.sinks import ExitCode
+    >>> drift = gd.datasets.DRIFTS["gaussian-mean"]
+    >>> detector = gd.DriftDetector(random_state=0).fit(drift.sample(1_000, severity=0, missing=0.2, rng=0))
+    >>> chunks = [drift.sample(800, severity=severity, missing=0.2, rng=1) for severity in (0, 10)]
+    >>> code = ExitCode()
+    >>> run_monitor(gd.Monitor(detector, window=400), chunks, sinks=[code]).zones
+    {'calm': 2, 'warning': 0, 'drift': 2, 'undetermined': 0}
+    >>> code.code
+    3
+    """
+    names = [sink.name for sink in sinks]
+    if len(set(names)) < len(names):
+        raise ParameterError(f"sinks have the names {names}, expected different ones: give each its own name.")
+    outbox: Outbox = MemoryOutbox(stream, names) if history is None else history.begin(monitor, stream, names)
+    first, zones, failed = monitor.position, dict.fromkeys(ZONES, 0), {}
+    try:
+        for windows in _decided(monitor, source, first, outbox, flush, progress):
+            for window in windows:
+                zones[window.zone] += window.n_windows
+                if on_window is not None:
+                    on_window(window)
+            if windows:
+                failed = _deliver_all(sinks, outbox)
+        failed = _deliver_all(sinks, outbox)
+    finally:
+        for sink in sinks:
+            sink.close()
+    skipped = monitor.late_rows, monitor.duplicate_rows, monitor.untimed_rows
+    return RunSummary(first, monitor.position, zones, *skipped, failed)
+
+
+def _decided(
+    monitor: Monitor,
+    source: Source,
+    first: int,
+    outbox: Outbox,
+    flush: bool,
+    progress: Callable[[int], None] | None,
+) -> Iterator[tuple[WindowResult, ...]]:
+    """Windows of each table, once they are written."""
+    for table in source(first) if callable(source) else _skip(source, first):
+        windows = monitor.advance(table)
+        outbox.write(windows)
+        yield windows
+        if progress is not None:
+            progress(monitor.position)
+    if flush:
+        windows = monitor.flush()
+        outbox.write(windows)
+        yield windows
+
+
+def _skip(tables: Iterable[Any], n_rows: int) -> Iterator[Any]:
+    """Tables without their first rows."""
+    left = n_rows
+    for table in tables:
+        if not left:
+            yield table
+            continue
+        read = Table.read(table)
+        if read.n_rows > left:
+            yield read.take(np.arange(left, read.n_rows))
+        left -= min(left, read.n_rows)
+
+
+def _deliver_all(sinks: Sequence[Sink], outbox: Outbox) -> dict[str, str]:
+    """Bring each sink what it lacks; return the reasons of those that failed."""
+    reasons = {}
+    for sink in sinks:
+        reason = _deliver(sink, outbox)
+        if reason:
+            logger.warning("%s Its windows wait for the next try.", reason)
+            reasons[sink.name] = reason
+    return reasons
+
+
+def _deliver(sink: Sink, outbox: Outbox) -> str:
+    """Bring a sink all it lacks, in order; return why it failed, if it did."""
+    while waiting := outbox.pending(sink.name):
+        done, reason = _emit(sink, waiting)
+        if done is not None:
+            outbox.delivered(sink.name, done)
+        if reason:
+            return reason
+    return ""
+
+
+def _emit(sink: Sink, waiting: list[tuple[int, dict[str, Any]]]) -> tuple[int | None, str]:
+    """Index of the last window that a sink took, and why it took no more."""
+    done = None
+    for index, record in waiting:
+        try:
+            sink.emit(record)
+        except Exception as error:
+            # A sink may be the user's own, and whatever goes wrong in it must not cost a window.
+            return done, f"Sink {sink.name!r} failed at window {index}: {error}"
+        done = index
+    return done, ""

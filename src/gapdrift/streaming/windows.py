@@ -1,0 +1,113 @@
+"""What a monitor says of each window: a record without logic beyond showing itself."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from gapdrift.results.report.words import format_p_value
+from gapdrift.results.result import DriftResult
+
+__all__ = ["ZONES", "WindowResult"]
+
+ZONES = ("calm", "warning", "drift", "undetermined")
+
+
+@dataclass(frozen=True)
+class WindowResult:
+    """One decided window of a stream.
+
+    Parameters
+    ----------
+    index : int
+        Number of the window in its stream, from 0.
+    zone : {"calm", "warning", "drift", "undetermined"}
+    result : DriftResult or None
+        None where the window has no row.
+    n_rows : int
+        Rows counted.
+    n_windows : int
+        1; more for a run of windows without rows, which is one record.
+    first_row, last_row : int or None
+        Positions in the stream, from 0, of the first and the last row counted.
+    start, end : datetime or None
+        Of a window of time, in UTC; the end is excluded.
+    decided_at : int
+        Rows that the monitor had taken when it decided.
+    late_rows, duplicate_rows, untimed_rows : int
+        Rows not counted, of those that came since the window decided before: too late, with a key that was there
+        already, without a time.
+    adapted : bool
+        Whether a new reference was fitted after this window.
+    reference : str
+        Fingerprint of the reference that the window was compared with.
+    warnings : tuple of str
+        Sentences about rows not counted and references replaced; those about the test are in ``result``.
+
+    Examples
+    --------
+    >>> import gapdrift as gd
+    >>> drift = gd.datasets.DRIFTS["gaussian-mean"]
+    >>> detector = gd.DriftDetector(random_state=0).fit(drift.sample(1_000, severity=0, missing=0.2, rng=0))
+    >>> monitor = gd.Monitor(detector, window=500)
+    >>> (window,) = monitor.advance(drift.sample(600, severity=10, missing=0.2, rng=1))
+    >>> window.zone, window.first_row, window.last_row, window.drift
+    ('drift', 0, 499, True)
+    """
+
+    index: int
+    zone: str
+    result: DriftResult | None
+    n_rows: int
+    n_windows: int = 1
+    first_row: int | None = None
+    last_row: int | None = None
+    start: datetime | None = None
+    end: datetime | None = None
+    decided_at: int = 0
+    late_rows: int = 0
+    duplicate_rows: int = 0
+    untimed_rows: int = 0
+    adapted: bool = False
+    reference: str = ""
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def drift(self) -> bool | None:
+        """Whether the window is in the drift zone; None where undetermined."""
+        return None if self.zone == "undetermined" else self.zone == "drift"
+
+    @property
+    def p_value(self) -> float:
+        """Of the verdict; 1 where the window has no row."""
+        return 1.0 if self.result is None else self.result.p_value
+
+    @property
+    def alarm(self) -> bool:
+        """Whether the window is in the warning or the drift zone."""
+        return self.zone in {"warning", "drift"}
+
+    def summary(self) -> str:
+        """One line for people.
+
+        Examples
+        --------
+        >>> WindowResult(3, "undetermined", None, 0, n_windows=7).summary()
+        'windows 3 to 9: undetermined, no rows'
+        """
+        last = f"s {self.index} to {self.index + self.n_windows - 1}" if self.n_windows > 1 else f" {self.index}"
+        place = "" if self.start is None or self.end is None else f" ({self.start:%Y-%m-%d %H:%M:%S} UTC)"
+        rows = "" if self.first_row is None else f", rows {self.first_row} to {self.last_row}"
+        test = "no rows" if self.result is None else format_p_value(self.p_value)
+        return f"window{last}{place}: {self.zone}, {test}{rows}{', new reference' if self.adapted else ''}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Record as plain dicts, lists, numbers and strings; times in ISO 8601."""
+        plain = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return plain | {
+            "p_value": self.p_value,
+            "drift": self.drift,
+            "start": None if self.start is None else self.start.isoformat(),
+            "end": None if self.end is None else self.end.isoformat(),
+            "warnings": list(self.warnings),
+            "result": None if self.result is None else self.result.to_dict(),
+        }

@@ -1,0 +1,175 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import gapdrift as gd
+from gapdrift import StorageError
+from gapdrift.counting.profile import Layout
+from gapdrift.detectors.mdlfwf.distance import TrainingPairs
+from gapdrift.detectors.mdlfwf.regressors import TreeEnsemble
+from gapdrift.models.gaussian import DenseGaussian, FactorGaussian
+from gapdrift.models.hot_deck import EmpiricalResiduals, GaussianResiduals
+from gapdrift.models.imputation import ChainedRegressions, ConstantFill
+from gapdrift.models.normal_scores import Scores
+from gapdrift.models.partition import Partition
+from gapdrift.persistence.soundness import CHECKS, check_reference
+from gapdrift.results.result import Histogram
+from gapdrift.tables.histograms import Grid
+from gapdrift.tables.schema import Column, Schema
+
+
+def refused(thing):
+    with pytest.raises(StorageError, match="not sound"):
+        CHECKS[type(thing)](thing)
+
+
+STUMP = TreeEnsemble(
+    0.0, 1.0, 1.0, 2, np.array([0, 3]), np.array([1, 0, 0]), np.zeros(3), np.array([[1, 2], [1, 1], [2, 2]]), np.ones(3)
+)
+CHAIN = ChainedRegressions(np.zeros(2), np.array([0]), np.array([[1]]), np.ones((1, 1)), np.zeros(1))
+
+
+def test_sound_parts_pass():
+    for thing in (STUMP, CHAIN, Grid((), ()), Column("x", "number"), Layout.of(2, 3, 2, 2, 1)):
+        CHECKS[type(thing)](thing)
+
+
+@pytest.mark.parametrize(
+    "thing",
+    [
+        Column("x", "date"),
+        Column("x", "number", ("a",)),
+        Column("x", "category", ("a", "a")),
+        Column("x", "category", ("a",), 0),
+        Column("x", "category", ("a",), 10**9),
+        Schema(()),
+        Schema((Column("x", "empty"),)),
+        Schema((Column("x", "number"), Column("x", "number"))),
+        Schema(tuple(Column(str(index), "category", (), 10_000) for index in range(3))),
+        Scores(((np.array([1.0]), np.array([1.0])),)),
+        Scores(((np.array([1.0, 1.0]), np.array([1.0, 2.0])),)),
+        Scores(((np.array([1.0, 2.0]), np.array([1.0])),)),
+        DenseGaussian(np.zeros(2), np.eye(3)),
+        DenseGaussian(np.zeros(2), -np.eye(2)),
+        DenseGaussian(np.array(1.0), np.eye(1)),
+        FactorGaussian(np.zeros(2), np.ones((2, 1)), np.zeros(2)),
+        FactorGaussian(np.zeros(2), np.ones((3, 1)), np.ones(2)),
+        EmpiricalResiduals(np.eye(2), np.eye(2), np.zeros((4, 3))),
+        EmpiricalResiduals(-np.eye(2), np.eye(2), np.zeros((4, 2))),
+        GaussianResiduals(FactorGaussian(np.zeros(2), np.ones((2, 1)), np.ones(2)), np.zeros((4, 3)), np.ones(2)),
+        Grid((0.0, 1.0), ()),
+        Grid(tuple([0.0] * 21), ()),
+        Grid((0.0,), ("a",)),
+        Layout(slice(1, 2), slice(2, 3), slice(3, 4), slice(4, 5), slice(5, 6)),
+        Layout(slice(0, 2), slice(3, 3), slice(3, 4), slice(4, 5), slice(5, 6)),
+        Layout(slice(0, 2), slice(2, 1), slice(1, 4), slice(4, 5), slice(5, 6)),
+        ConstantFill(np.zeros((2, 2))),
+        replace(CHAIN, columns=np.array([2])),
+        replace(CHAIN, neighbours=np.array([[-1]])),
+        replace(CHAIN, coefficients=np.ones((1, 2))),
+        replace(STUMP, children=np.array([[0, 2], [1, 1], [2, 2]])),
+        replace(STUMP, children=np.array([[1, 3], [1, 1], [2, 2]])),
+        replace(STUMP, children=np.array([[1, 2], [0, 0], [2, 2]])),
+        replace(STUMP, feature=np.array([2, 0, 0])),
+        replace(STUMP, bounds=np.array([0, 2])),
+        replace(STUMP, bounds=np.array([0, 0, 3])),
+        replace(STUMP, bounds=np.array([3])),
+        replace(STUMP, divisor=0.0),
+        replace(STUMP, value=np.ones(2)),
+        TrainingPairs(np.zeros((2, 1), np.uint8), 9, np.zeros((2, 1)), np.zeros(2)),
+        TrainingPairs(np.zeros((2, 1), np.uint8), -1, np.zeros((2, 1)), np.zeros(2)),
+        Partition(np.zeros((2, 2)), np.ones(3, dtype=int)),
+        gd.Finding("x", 1.0, 1, 0.0, 0.1),
+        gd.FeatureFinding("x", 1.5, 0.0),
+        gd.FeatureFinding("x", 0.5, 0.0, 2.0),
+        Histogram(("a",), (), (0.5, 0.5), (1.0,)),
+        gd.DriftResult(True, 0.5, 1.5, 1, 1, gd.Finding("x", 1.0, 1, 0.5, 0.1)),
+        gd.DriftResult(True, 0.5, 0.5, -1, 1, gd.Finding("x", 1.0, 1, 0.5, 0.1)),
+    ],
+    ids=lambda thing: type(thing).__name__,
+)
+def test_parts_that_are_not_sound(thing):
+    refused(thing)
+
+
+@pytest.fixture(scope="module")
+def conditional():
+    return gd.DriftDetector(random_state=0).fit(gd.datasets.stations(200, rng=0)).reference_
+
+
+@pytest.fixture(scope="module")
+def fuzzy(fitted):
+    return fitted.reference_
+
+
+def test_fitted_references_pass(conditional, fuzzy):
+    check_reference(conditional)
+    CHECKS[type(conditional.profile)](conditional.profile)
+    check_reference(fuzzy)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda profile: {"owner": profile.owner[:-1]},
+        lambda profile: {"owner": profile.owner + 100},
+        lambda profile: {"is_level": profile.is_level[:-1]},
+        lambda profile: {"scores": Scores(profile.scores.knots[1:])},
+        lambda profile: {"directions": profile.directions[:, :-1]},
+        lambda profile: {"directions": profile.directions[:-1]},
+        lambda profile: {"centres": profile.centres[:, 1:]},
+        lambda profile: {"centres": profile.centres[:0]},
+        lambda profile: {"centres": np.repeat(profile.centres, 300, axis=0), "bin_rows": None},
+        lambda profile: {"bin_rows": profile.bin_rows[1:]},
+        lambda profile: {"products": profile.products + 1},
+        lambda profile: {"gap_pairs": -profile.gap_pairs},
+        lambda profile: {"layout": Layout.of(1, 2, 3, 4, 5)},
+        lambda profile: {"model": DenseGaussian(np.zeros(2), np.eye(2))},
+        lambda profile: {"residuals": EmpiricalResiduals(np.eye(2), np.eye(2), np.zeros((4, 2)))},
+    ],
+)
+def test_profiles_whose_parts_do_not_fit(conditional, change):
+    refused(replace(conditional.profile, **change(conditional.profile)))
+
+
+def far_away(model):
+    return replace(model, mean=np.full_like(model.mean, 1e308))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda whole: {"grids": whole.grids[1:]},
+        lambda whole: {"grids": whole.grids[::-1]},
+        lambda whole: {"origin": "other"},
+        lambda whole: {"min_effect": -1.0},
+        lambda whole: {"evidence": whole.evidence.zero()},
+        lambda whole: {"evidence": gd.Evidence(5, {}, whole.origin)},
+        lambda whole: {"schema": Schema(whole.schema.columns[1:])},
+        lambda whole: {"shape": replace(whole.shape, skewness=whole.shape.skewness[1:])},
+        lambda whole: {"profile": replace(whole.profile, model=far_away(whole.profile.model))},
+    ],
+)
+def test_references_whose_parts_do_not_fit(conditional, change):
+    with pytest.raises(StorageError, match="not sound"):
+        check_reference(replace(conditional, **change(conditional)))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda whole: {"membership": "best"},
+        lambda whole: {"top_q": 0},
+        lambda whole: {"gaps": whole.gaps[1:]},
+        lambda whole: {"partition": Partition(whole.partition.centres[1:])},
+        lambda whole: {"partition": Partition(whole.partition.centres[:, 1:])},
+        lambda whole: {"distance": replace(whole.distance, imputers=whole.distance.imputers[1:])},
+        lambda whole: {"distance": replace(whole.distance, imputers=(ConstantFill(np.zeros(1)),) * 5)},
+        lambda whole: {"distance": replace(whole.distance, pairs=None)},
+        lambda whole: {"distance": replace(whole.distance, importances=np.zeros(1))},
+    ],
+)
+def test_published_references_whose_parts_do_not_fit(fuzzy, change):
+    with pytest.raises(StorageError, match="not sound"):
+        check_reference(replace(fuzzy, **change(fuzzy)))
