@@ -1,6 +1,8 @@
-"""Slow and obvious versions of the algorithms: loops straight from the paper's equations."""
+"""Slow and obvious versions of the algorithms: loops straight from the equations of the paper and the documentation."""
 
 import math
+
+import numpy as np
 
 
 def triangular_degree(nearest, distance, error):
@@ -56,3 +58,65 @@ def pair_features(missing_first, missing_second, filled_first, filled_second):
     """Paper: Alg. 1, lines 9 to 13, for one pair; filled_* holds one row for each imputer."""
     distances = [math.dist(one, two) for one, two in zip(filled_first, filled_second, strict=True)]
     return [float(gap) for gap in missing_first] + [float(gap) for gap in missing_second] + distances
+
+
+def row_statistics(profile, values, missing, averaged=128, enough_bits=10.0):
+    """`gapdrift.counting.statistics`, for one row: location, products of pairs, bins, rates and patterns.
+
+    ``values`` has NaN in its missing matrix columns, ``missing`` one entry for each input column.
+    """
+    scores = profile.scores.transform(values[None])[0]
+    hidden = [i for i in range(len(scores)) if math.isnan(scores[i])]
+    seen = [i for i in range(len(scores)) if not math.isnan(scores[i])]
+    covariance = np.linalg.inv(profile.precision.matrix)
+    # The expected row is a linear function of the row: it keeps what is seen.
+    expect = np.eye(len(scores))
+    if hidden:
+        expect[hidden] = 0.0
+    if hidden and seen:
+        weights = covariance[np.ix_(hidden, seen)] @ np.linalg.inv(covariance[np.ix_(seen, seen)])
+        expect[np.ix_(hidden, seen)] = weights
+    centred = np.where(np.isnan(scores), 0.0, scores - profile.mean)
+    expected = expect @ centred
+    lacking = profile.moments - expect @ profile.moments @ expect.T
+    products = []
+    for place, i in enumerate(profile.paired):
+        for j in profile.paired[place:]:
+            products.append(expected[i] * expected[j] + lacking[i, j])
+    entropy = sum(profile.entropy[column] for column in range(len(missing)) if not missing[column])
+    n_completions = 1 if not hidden else profile.n_spread if entropy >= enough_bits else averaged
+    bins = np.zeros(len(profile.centres))
+    for residual in _residuals(profile, values, hidden, expect, covariance, n_completions):
+        position = profile.directions.T @ (expected + residual)
+        distances = [sum((a - b) ** 2 for a, b in zip(position, centre, strict=True)) for centre in profile.centres]
+        bins[int(np.argmin(distances))] += 1.0 / n_completions
+    number = sum(bool(gone) for gone in missing)
+    patterns = []
+    for place, i in enumerate(profile.missing_paired):
+        for j in profile.missing_paired[place + 1 :]:
+            patterns.append(float(missing[i] and missing[j]))
+    return expected, np.array(products), bins, np.array(missing, dtype=float), np.array([*patterns, number**2])
+
+
+def _residuals(profile, values, hidden, expect, covariance, n_completions):
+    """Residuals of the donors that a row's observed values choose."""
+    if not hidden:
+        yield np.zeros(len(expect))
+        return
+    first = _first_donor(profile, values)
+    for number in range(n_completions):
+        place = (first + number * len(profile.donors) // n_completions) % len(profile.donors)
+        donor = covariance @ profile.donors[place]
+        yield donor - expect @ donor
+
+
+def _first_donor(profile, values):
+    """A hash of the cells of the observed values in the tables of scores."""
+    mixers = np.random.default_rng(20_001).integers(2**63, size=len(values), dtype=np.uint64)
+    table, total = profile.scores.table, 0
+    for column, value in enumerate(values):
+        if not math.isnan(value):
+            cell = int(table.keys(np.array([[v] for v in values]), np.isnan(values)[:, None])[column, 0])
+            total += (2 * int(mixers[column]) + 1) * cell
+    hashed = (total % 2**64 * 0x9E3779B97F4A7C15 % 2**64) >> 32
+    return hashed * len(profile.donors) >> 32

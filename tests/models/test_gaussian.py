@@ -8,15 +8,14 @@ from hypothesis import strategies as st
 from gapdrift.models.gaussian import (
     DenseGaussian,
     FactorGaussian,
-    _dense,
-    _factor,
     expected_values,
     find_patterns,
     fit_gaussian,
     posterior,
-    sample,
 )
-from gapdrift.models.gaussian._patterns import Patterns
+from gapdrift.models.gaussian import dense as dense_module
+from gapdrift.models.gaussian import factor as factor_module
+from gapdrift.models.gaussian.patterns import Patterns
 
 
 def naive_conditional(mean, covariance, row):
@@ -144,8 +143,8 @@ def test_many_rows_of_few_patterns_take_the_other_path_to_the_same_end(model, rn
 
 def test_small_blocks_change_nothing(model, gaps, monkeypatch):
     whole = posterior(model, gaps)
-    monkeypatch.setattr(_dense, "BLOCK_CELLS", 30)
-    monkeypatch.setattr(_factor, "BLOCK_CELLS", 30)
+    monkeypatch.setattr(dense_module, "BLOCK_CELLS", 30)
+    monkeypatch.setattr(factor_module, "BLOCK_CELLS", 30)
     parts = posterior(model, gaps)
     np.testing.assert_allclose(parts.mean, whole.mean, atol=1e-12)
     np.testing.assert_allclose(parts.covariance, whole.covariance, atol=1e-12)
@@ -192,29 +191,6 @@ def test_no_rows_give_no_rows(model):
     assert expected_values(model, np.empty((0, 7))).shape == (0, 7)
 
 
-def test_samples_have_the_conditional_moments(model, rng):
-    row = rng.normal(size=7)
-    row[[1, 4, 5]] = np.nan
-    draws = sample(model, np.tile(row, (40_000, 1)), rng)
-    expected, uncertainty = naive_conditional(model.mean, model.covariance, row)
-    np.testing.assert_allclose(draws.mean(axis=0), expected, atol=0.03)
-    np.testing.assert_allclose(np.cov(draws.T), uncertainty, atol=0.03)
-    np.testing.assert_array_equal(draws[:, ~np.isnan(row)], np.tile(row, (40_000, 1))[:, [0, 2, 3, 6]])
-
-
-def test_samples_of_many_patterns_restore_the_distribution(model, rng):
-    full = rng.multivariate_normal(model.mean, model.covariance, size=20_000)
-    draws = sample(model, hide(full, 0.4, rng), rng)
-    np.testing.assert_allclose(draws.mean(axis=0), model.mean, atol=0.05)
-    np.testing.assert_allclose(np.cov(draws.T), model.covariance, atol=0.08)
-
-
-def test_samples_follow_the_generator(model, gaps):
-    first, second = (sample(model, gaps, np.random.default_rng(4)) for _ in range(2))
-    np.testing.assert_array_equal(first, second)
-    assert not np.isnan(first).any()
-
-
 def test_factor_form_and_dense_form_of_one_covariance_agree(gaps, rng):
     factor = factor_model(7, 3, rng)
     dense = DenseGaussian(factor.mean, factor.covariance)
@@ -226,9 +202,9 @@ def test_factor_form_and_dense_form_of_one_covariance_agree(gaps, rng):
 
 def dense_step(model, values, **penalty):
     patterns = find_patterns(np.isnan(values))
-    blocks = list(_dense.dense_blocks(patterns))
+    blocks = list(dense_module.dense_blocks(patterns))
     n_rows = np.bincount(patterns.index, minlength=len(patterns.missing))
-    return _dense._dense_step(model, values, blocks, n_rows, **penalty)
+    return dense_module._dense_step(model, values, blocks, n_rows, **penalty)
 
 
 def test_dense_step_is_the_textbook_one(gaps, rng):
@@ -276,7 +252,7 @@ def test_factor_em_increases_the_penalised_likelihood(rng):
     likelihoods = []
     for _ in range(20):
         likelihoods.append(penalised(model, values, 1e-3))
-        model = _factor._factor_step(model, np.nan_to_num(values), observed, patterns, 1e-3)
+        model = factor_module._factor_step(model, np.nan_to_num(values), observed, patterns, 1e-3)
     assert np.all(np.diff(likelihoods) > 0)
 
 
@@ -400,7 +376,6 @@ def test_hard_inputs_give_a_sound_model(name, rng):
     result = posterior(model, values, np.ones((values.shape[1], 2)))
     assert np.isfinite(result.mean).all()
     assert np.linalg.eigvalsh(result.covariance).min() > -1e-8
-    assert not np.isnan(sample(model, values, rng)).any()
 
 
 @pytest.mark.parametrize("name", ["constant column", "duplicate columns", "one-hot block"])
@@ -465,6 +440,5 @@ def test_a_fit_of_many_rows_uses_some_drawn_by_the_generator(rng):
 def test_input_is_left_alone(model, gaps):
     before = gaps.copy()
     posterior(model, gaps)
-    sample(model, gaps, np.random.default_rng(0))
     fit_gaussian(gaps)
     np.testing.assert_array_equal(gaps, before)

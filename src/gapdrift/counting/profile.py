@@ -1,151 +1,153 @@
-"""A fitted profile of the reference: from a row to the statistics that are summed up and tested.
+"""A fitted profile of the reference: all that decides what a row contributes to evidence."""
 
-What a row contributes depends on that row and on the profile only: its expected scores (location), their expected
-products (dependence), the probabilities of the bins (joint distribution), and its gaps (rates and patterns).
-"""
-
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from itertools import pairwise
+import hashlib
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial.distance import cdist
 
-from gapdrift.detectors.mdlfwf.distance import LearnedDistance, learn_distance, training_rates
-from gapdrift.detectors.mdlfwf.membership import fuzzy_weights
-from gapdrift.models.gaussian import GaussianModel, Patterns, expected_values, find_patterns, fit_gaussian
-from gapdrift.models.hot_deck import N_DONORS, Residuals, complete_rows, fit_residuals
-from gapdrift.models.imputation import fit_imputers
-from gapdrift.models.normal_scores import Scores, fit_scores
+from gapdrift.counting.statistics import Layout
+from gapdrift.models.gaussian import (
+    DensePrecision,
+    GaussianModel,
+    Precision,
+    exact_precision,
+    fit_gaussian,
+    fitted_rows,
+    precision_of,
+)
+from gapdrift.models.gaussian.filling import FactorPrecision
+from gapdrift.models.hot_deck import complete_rows, make_donors
+from gapdrift.models.normal_scores import N_CELLS, UNIT, NormalScores, ScoreTable, fit_normal_scores
 from gapdrift.models.partition import ROWS_PER_BIN, Partition, fit_partition
 from gapdrift.tables.encoding import Encoded
-from gapdrift.tables.missingness import missing_rates
 from gapdrift.tables.schema import Schema
 
-__all__ = ["Layout", "Profile", "bin_probabilities", "fit_profile", "gap_statistics"]
+__all__ = ["MAX_DEFAULT_BINS", "Profile", "fit_profile"]
 
 Matrix = NDArray[np.float64]
+Vector = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Indices = NDArray[np.intp]
 
 MAX_DIRECT = 20
-"""Matrix columns up to which products of the columns themselves are taken; beyond, of principal directions."""
+"""Matrix columns up to which rows are compared as they are; beyond, bins and the joint location test see them along
+principal directions."""
 
 N_DIRECTIONS = 15
 """Principal directions beyond that."""
 
-MAX_BINS = 20
-"""Bins at most, one for every 50 reference rows."""
-
-MAX_GAP_COLUMNS = 20
-"""Columns, those with the most variable gaps, whose gaps are compared in pairs."""
-
 SMALLEST_VARIANCE = 0.05
 """Variance below which a principal direction is not looked at."""
 
+MAX_PAIRED = 300
+"""Matrix columns up to which all pairs are compared; beyond, all pairs among as many of them, drawn by a fixed seed."""
 
-@dataclass(frozen=True)
-class Layout:
-    """Where each block stands in a vector of statistics.
+MAX_DEFAULT_BINS = 20
+"""Bins by default, at most: one for every 50 reference rows."""
 
-    Parameters
-    ----------
-    location, dependence, bins, rates, patterns : slice
-    """
+MAX_CLUSTERED = 4_096
+"""Rows that the bins are clusters of, at most. Any bins make a sound test; these lie where rows are."""
 
-    location: slice
-    dependence: slice
-    bins: slice
-    rates: slice
-    patterns: slice
+MAX_MISSING_PAIRED = 20
+"""Input columns, those whose missingness varies most, that are compared for being missing together."""
 
-    @classmethod
-    def of(cls, *sizes: int) -> "Layout":
-        """Layout of five blocks of the given sizes, one after the other."""
-        ends = np.cumsum([0, *sizes]).tolist()
-        return cls(*(slice(start, stop) for start, stop in pairwise(ends)))
+MAX_DONORS = 4_096
+"""Donors of residuals, at most."""
+
+MAX_SPREAD = 16
+"""Completions over which an incomplete row is spread, at most."""
+
+SPREAD_ROWS = 40_000
+"""Reference rows times completions, about: a small reference affords, and needs, more of them."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Profile:
-    """Map from rows to statistics, fitted on a reference.
+    """What decides the statistics of a row, fitted on a reference.
 
     Parameters
     ----------
-    scores : Scores
-    owner : (columns,) array
+    scores : NormalScores
+    mean : (columns,) array
+        Of the scores, by the Gaussian model.
+    precision : DensePrecision or FactorPrecision
+        Inverse of the model's covariance.
+    moments : (columns, columns) array or None
+        Mean of x x' over the completed, centred reference; None where columns are many.
+    donors : (donors, columns) array
+        P d of the donors d: complete rows like those of the reference.
+    owner : (columns,) array of int
         Input column behind each matrix column.
-    is_level : (columns,) array of bool
-        Whether a matrix column is a level of a category.
-    model : GaussianModel
-        Of the scores.
-    directions : (columns, d) array
-        The identity where columns are few.
-    direct : bool
-        Whether the directions are the columns themselves.
-    residuals : Residuals
-    centres : (bins, d) array
-    bin_rows : (bins,) array or None
+    is_category : (columns,) array of bool
+        Whether a matrix column is one of a category.
+    entropy : (input columns,) array
+        Collision entropy of one observed value, in bits: -log2 of the chance that two rows have the same.
+    directions : (columns, directions) array
+        Along which rows are put into bins; the identity where columns are few.
+    centres : (bins, directions) array
+    bin_rows : (bins,) array of int
         Rows that each centre is the mean of.
-    boosted : LearnedDistance or None
-        Where distances to the centres are learned instead of in closed form.
-    products : (2, n_products) array
-        Pairs of directions whose products are taken.
-    gap_pairs : (2, n_pairs) array
-        Pairs of input columns whose common gaps are counted.
-    layout : Layout
+    paired : (n_paired,) array of int
+        Matrix columns whose pairs are compared.
+    missing_paired : (n_missing_paired,) array of int
+        Input columns that are compared for being missing together.
+    n_spread : int
+        Completions over which an incomplete row is spread.
+    n_learned : int
+        Rows that the Gaussian model was fitted to.
     """
 
-    scores: Scores
+    scores: NormalScores
+    mean: Vector
+    precision: Precision
+    moments: Matrix | None
+    donors: Matrix
     owner: Indices
-    is_level: Mask
-    model: GaussianModel
+    is_category: Mask
+    entropy: Vector
     directions: Matrix
-    direct: bool
-    residuals: Residuals
     centres: Matrix
-    bin_rows: Indices | None
-    boosted: LearnedDistance | None
-    products: Indices
-    gap_pairs: Indices
-    layout: Layout
+    bin_rows: Indices
+    paired: Indices
+    missing_paired: Indices
+    n_spread: int
+    n_learned: int
 
-    def statistics(self, rows: Encoded) -> Matrix:
-        """Statistics of each row: (rows, statistics)."""
-        values = self.scores.transform(rows.values)
-        patterns = find_patterns(np.isnan(values))
-        location = expected_values(self.model, values) - self.model.mean
-        along = location if self.direct else location @ self.directions
-        first, second = self.products
-        lost = self.residuals.lost_products(patterns, self.directions)
-        dependence = along[:, first] * along[:, second] + lost[:, first, second][patterns.index]
-        bins = self._memberships(values, rows.missing, along, patterns)
-        return np.column_stack([location, dependence, bins, gap_statistics(rows.missing, self.gap_pairs)])
+    @cached_property
+    def layout(self) -> Layout:
+        """Where each kind of statistic stands in a vector of all of them."""
+        return Layout.of(
+            len(self.owner), len(self.paired), len(self.centres), len(self.entropy), len(self.missing_paired)
+        )
 
-    def _memberships(self, values: Matrix, missing: Mask, along: Matrix, patterns: Patterns) -> Matrix:
-        if self.boosted is None:
-            scatter = self.residuals.scatter(patterns, self.directions, self.centres)
-            return bin_probabilities(along, self.centres, scatter, patterns.index)
-        distances = cdist(along, self.centres)
-        gaps = patterns.index > 0
-        places = self.model.mean + self.centres @ self.directions.T
-        distances[gaps] = self.boosted.to_centres(values[gaps], missing[gaps], places)
-        error = np.where(gaps, self.boosted.error, 0.0)
-        return fuzzy_weights(distances, error, membership="gaussian")
+    @cached_property
+    def score_table(self) -> ScoreTable:
+        """Scores less the model's mean, by the cells of grids."""
+        return self.scores.table.centred(self.mean)
+
+    @property
+    def direct(self) -> bool:
+        """Whether rows are compared as they are, not along principal directions."""
+        return len(self.owner) <= MAX_DIRECT
+
+    def fingerprint(self) -> bytes:
+        """Digest of every number that decides what a row contributes."""
+        digest = hashlib.sha256()
+        _update(digest, self)
+        return digest.digest()
 
 
 def fit_profile(
     rows: Encoded,
     compared: Encoded,
     schema: Schema,
-    distance: str,
     rng: np.random.Generator,
     *,
+    n_rows: int,
     n_bins: int | None = None,
-    n_donors: int = N_DONORS,
-    look_up: Callable[[Scores, Matrix], Matrix] | None = None,
-    max_clustered: int | None = None,
 ) -> Profile:
     """Profile of a reference.
 
@@ -154,126 +156,125 @@ def fit_profile(
     rows : Encoded
         Rows that the profile is learned from.
     compared : Encoded
-        Rows that windows are compared with: the same ones, or the other half of a split reference. What gaps hide
-        is taken from them, so that a window with more gaps is no further from them than one without.
+        Rows that windows are compared with: the same ones, or the other half of a split reference. Residuals are taken
+        from them, so that a window with more missing values is no further from them than one without.
     schema : Schema
-    distance : {"closed-form", "boosted"}
     rng : numpy.random.Generator
+    n_rows : int
+        Rows of the whole reference, of which these may be a sample.
     n_bins : int, optional
         Bins; by default one for every 50 rows, at most 20.
-    n_donors : int, default 128
-        Rows whose residuals stand for hidden parts.
-    look_up : callable, optional
-        How numbers get their scores; by default by `Scores.transform`. A model fits only the scores it was learned
-        from: their rounding alone would show where rates of gaps differ.
-    max_clustered : int, optional
-        Rows that the bins are clusters of, drawn at random; by default all. Any bins make a sound test: these need to
-        lie where rows are, no more.
 
     Returns
     -------
     profile : Profile
     """
-    is_level = np.array([schema.columns[index].kind == "category" for index in schema.owner], dtype=bool)
-    scores = fit_scores(rows.values, ~is_level)
-    values = scores.transform(rows.values) if look_up is None else look_up(scores, rows.values)
+    is_category = np.array([schema.columns[index].kind == "category" for index in schema.owner], dtype=bool)
+    scores = fit_normal_scores(rows.values, ~is_category)
+    values = scores.transform(rows.values)
     model = fit_gaussian(values, rng=rng)
-    directions, direct = _choose_directions(model)
-    completed = complete_rows(model, values, rng)
-    filled = completed + model.mean
-    hidden = completed
+    precision = _rounded(precision_of(model), scores, model.mean)
+    completed = complete_rows(precision, values - model.mean, rng)
+    mean, hidden = model.mean, completed
     if compared is not rows:
         others = scores.transform(compared.values)
-        model = replace(model, mean=model.mean + complete_rows(model, others, rng).mean(axis=0))
-        hidden = complete_rows(model, others, rng)
-    residuals = fit_residuals(model, hidden, directions, rng, schema.owner, n_donors)
-    wanted = int(np.clip(len(values) // ROWS_PER_BIN, 2, MAX_BINS)) if n_bins is None else n_bins
-    partition = _cluster(completed @ directions, wanted, rng, max_clustered)
-    centres, bin_rows = partition.centres, partition.sizes
-    boosted = _boost(values, rows.missing, filled, schema, rng) if distance == "boosted" else None
-    products = np.array(np.triu_indices(directions.shape[1]))
-    pairs = _choose_gap_pairs(rows.missing)
-    layout = Layout.of(len(is_level), products.shape[1], len(centres), rows.missing.shape[1], pairs.shape[1] + 1)
+        mean = mean + complete_rows(precision, others - mean, rng).mean(axis=0)
+        hidden = complete_rows(precision, others - mean, rng)
+    dense = isinstance(precision, DensePrecision)
+    directions = _choose_directions(model)
+    wanted = int(np.clip(len(values) // ROWS_PER_BIN, 2, MAX_DEFAULT_BINS)) if n_bins is None else n_bins
+    partition = _cluster(completed @ directions, wanted, rng)
     return Profile(
         scores,
+        mean,
+        precision,
+        hidden.T @ hidden / len(hidden) if dense else None,
+        precision.multiply(make_donors(precision, hidden, schema.owner, MAX_DONORS, rng)),
         schema.owner,
-        is_level,
-        model,
+        is_category,
+        _collision_entropy(scores, rows, schema),
         directions,
-        direct,
-        residuals,
-        centres,
-        bin_rows,
-        boosted,
-        products,
-        pairs,
-        layout,
+        partition.centres,
+        np.asarray(partition.sizes, dtype=np.intp),
+        _choose_paired(len(is_category)),
+        _choose_missing_paired(rows.missing),
+        _choose_spread(n_rows),
+        fitted_rows(len(values), len(is_category)),
     )
 
 
-def _cluster(points: Matrix, n_bins: int, rng: np.random.Generator, max_rows: int | None) -> Partition:
+def _rounded(precision: Precision, scores: NormalScores, mean: Vector) -> Precision:
+    """A dense precision rounded so that its products with centred scores are exact."""
+    if isinstance(precision, FactorPrecision):
+        return precision
+    largest = float(np.abs(scores.table.scores - mean[:, None]).max(initial=1.0)) + UNIT
+    return exact_precision(precision, largest, UNIT)
+
+
+def _cluster(points: Matrix, n_bins: int, rng: np.random.Generator) -> Partition:
     """Bins of rows, or of a sample of them where there are many: starts of k-means then differ little."""
-    if max_rows is None:
+    size = min(len(points), max(MAX_CLUSTERED, ROWS_PER_BIN * n_bins))
+    if size == len(points):
         return fit_partition(points, n_bins, rng, starts=3)
-    size = min(len(points), max(max_rows, ROWS_PER_BIN * n_bins))
     chosen = np.sort(rng.choice(len(points), size, replace=False, shuffle=False))
     return fit_partition(points[chosen], n_bins, rng, starts=1)
 
 
-def _boost(
-    values: Matrix, missing: Mask, completed: Matrix, schema: Schema, rng: np.random.Generator
-) -> LearnedDistance:
-    """Distances learned on the completed scores of the reference (Alg. 1 of the paper)."""
-    return learn_distance(
-        completed,
-        training_rates(missing_rates(missing)),
-        schema.owner,
-        fit_imputers(None, values, rng),
-        regressor=None,
-        n_splits=5,
-        max_pairs=10_000,
-        centres=None,
-        rng=rng,
-    )
-
-
-def _choose_directions(model: GaussianModel) -> tuple[Matrix, bool]:
+def _choose_directions(model: GaussianModel) -> Matrix:
     n_columns = len(model.mean)
     if n_columns <= MAX_DIRECT:
-        return np.eye(n_columns), True
+        return np.eye(n_columns)
     values, vectors = np.linalg.eigh(model.covariance)
     n_kept = int(np.clip(np.sum(values > SMALLEST_VARIANCE), 2, N_DIRECTIONS))
-    return np.ascontiguousarray(vectors[:, ::-1][:, :n_kept]), False
+    return np.ascontiguousarray(vectors[:, ::-1][:, :n_kept])
 
 
-def _choose_gap_pairs(missing: Mask) -> Indices:
+def _choose_spread(n_rows: int) -> int:
+    """Completions of an incomplete row: a power of two, so that sums of shares are exact."""
+    return int(2 ** np.floor(np.log2(np.clip(SPREAD_ROWS / n_rows, 1, MAX_SPREAD))))
+
+
+def _choose_paired(n_columns: int) -> Indices:
+    if n_columns <= MAX_PAIRED:
+        return np.arange(n_columns)
+    return np.sort(np.random.default_rng(n_columns).choice(n_columns, MAX_PAIRED, replace=False))
+
+
+def _choose_missing_paired(missing: Mask) -> Indices:
     rates = missing.mean(axis=0)
-    chosen = np.sort(np.argsort(-rates * (1.0 - rates), kind="stable")[:MAX_GAP_COLUMNS])
-    first, second = np.triu_indices(len(chosen), k=1)
-    return np.stack([chosen[first], chosen[second]])
+    return np.sort(np.argsort(-rates * (1.0 - rates), kind="stable")[:MAX_MISSING_PAIRED])
 
 
-def bin_probabilities(along: Matrix, centres: Matrix, scatter: Matrix, pattern: Indices) -> Matrix:
-    """Probability of each bin for each row: the share of its possible positions that are nearest to the centre.
-
-    A row's possible positions are its expected one plus each scattered residual; |y - c|^2 - |y|^2 is linear in y,
-    so a residual enters by its products with the centres, ``scatter`` (patterns, residuals, bins).
-    """
-    squares = (centres**2).sum(axis=1)
-    base: Matrix = squares - 2.0 * along @ centres.T
-    weights: Matrix = np.zeros(base.shape)
-    complete = pattern == 0
-    weights[complete, base[complete].argmin(axis=1)] = 1.0
-    noise = (-2.0 * scatter).astype(np.float32)
-    for chunk in np.array_split(np.flatnonzero(~complete), max(1, int((~complete).sum()) // 1_000)):
-        nearest = (base[chunk].astype(np.float32)[:, None, :] + noise[pattern[chunk]]).argmin(axis=2)
-        for bin_ in range(len(centres)):
-            weights[chunk, bin_] = (nearest == bin_).mean(axis=1)
-    return weights
+def _collision_entropy(scores: NormalScores, rows: Encoded, schema: Schema) -> Vector:
+    """Bits by which one observed value of each input column tells two rows apart: (input columns,)."""
+    missing = np.ascontiguousarray(rows.missing[:, schema.owner].T)
+    keys = scores.table.keys(np.array(rows.values.T, order="C"), missing)
+    entropy = np.zeros(len(schema.columns))
+    for column in range(len(schema.columns)):
+        own = np.flatnonzero(schema.owner == column)
+        if len(own):
+            # One-hot columns hold one category together: its number, plus one, in the order of the columns.
+            cells = (keys[own] * np.arange(1, len(own) + 1)[:, None]).sum(axis=0) if len(own) > 1 else keys[own[0]]
+            entropy[column] = _collision_bits(cells[~missing[own[0]]])
+    return entropy
 
 
-def gap_statistics(missing: Mask, pairs: Indices) -> Matrix:
-    """Indicators of gaps, of common gaps, and the squared number of gaps of the row."""
-    gaps = missing.astype(float)
-    number = gaps.sum(axis=1)
-    return np.column_stack([gaps, gaps[:, pairs[0]] * gaps[:, pairs[1]], number**2])
+def _collision_bits(cells: NDArray[Any]) -> float:
+    """-log2 of the chance that two of some cells are the same."""
+    counts, n_rows = np.bincount(cells.astype(np.intp)), len(cells)
+    same = (counts * (counts - 1.0)).sum() / max(n_rows * (n_rows - 1.0), 1.0)
+    return float(-np.log2(np.clip(same, 1.0 / N_CELLS, 1.0)))
+
+
+def _update(digest: Any, value: Any) -> None:
+    """Add a value to a digest: arrays by their bytes, records by their fields, the rest by what they print."""
+    if isinstance(value, np.ndarray):
+        digest.update(repr((value.shape, value.dtype.str)).encode() + np.ascontiguousarray(value).tobytes())
+    elif isinstance(value, tuple):
+        for item in value:
+            _update(digest, item)
+    elif hasattr(value, "__dataclass_fields__"):
+        for item in fields(value):
+            _update(digest, getattr(value, item.name))
+    else:
+        digest.update(repr(value).encode())

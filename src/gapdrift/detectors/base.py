@@ -16,7 +16,7 @@ from gapdrift.counting.evidence import Evidence
 from gapdrift.errors import NotFittedError
 from gapdrift.execution import engine_of, gather
 from gapdrift.persistence.archive import write_file
-from gapdrift.persistence.state import pack_detector
+
 from gapdrift.results.result import DriftResult
 from gapdrift.tables.schema import Schema
 
@@ -116,6 +116,7 @@ class Detector(BaseEstimator):  # type: ignore[misc]
         """Bytes of the file that `save` writes."""
         reference = self._fitted()
         self._check_settings()
+        from gapdrift.persistence.state import pack_detector
         with limit_threads(None):
             return pack_detector(type(self), self.get_params(deep=False), reference, keep_rows=keep_rows)
 

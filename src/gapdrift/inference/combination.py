@@ -1,9 +1,4 @@
-"""Tests of many statistics at once, and their combination, calibrated by the covariance of the evidence itself.
-
-Where nothing changed, the standardised differences are jointly Gaussian with the correlation that the evidence
-shows. Draws from that distribution, always the same, tell how small the smallest of several p-values gets by
-chance; from them follows an effective number of independent tests.
-"""
+"""Tests of many statistics at once, and their combination, calibrated by draws of the null distribution."""
 
 from dataclasses import dataclass
 
@@ -11,35 +6,24 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtrc, fdtrc, ndtr
 
-from gapdrift.inference.contrast import SMALLEST_VARIANCE, Contrast, entry_p_values
+from gapdrift.inference.contrast import Contrast, entry_p_values
+from gapdrift.inference.null import N_DRAWS, SMALLEST_EIGENVALUE
 
-__all__ = ["Component", "Null", "combine", "largest", "make_null", "wald", "worth"]
+__all__ = ["Component", "combine", "effective_number", "min_p", "sidak", "wald"]
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 
-N_DRAWS = 2_000
-"""Draws of the null distribution."""
-
-LEVELS = np.array([0.03, 0.05, 0.08])
-"""Levels at which the effective number of tests is read off."""
+READ_AT = np.array([0.03, 0.05, 0.08])
+"""Probabilities at which the effective number of tests is read off."""
 
 CERTAIN = 1.0 - 1e-12
-
-NO_EIGENVALUE = 1e-10
-"""Eigenvalues up to this are rounding, whose root would be a thousand times larger than they are."""
-
-SMALLEST_EIGENVALUE = 0.02
-"""Least eigenvalue of the correlation that a Wald test looks at.
-
-Below it lies what strongly dependent columns leave over: the difference there is as small as the error of the
-fitted model, and false alarms rise (0.11 instead of 0.05 on hourly air quality).
-"""
+"""Largest p-value that is adjusted."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Component:
-    """A test and what it would say of draws where nothing changed.
+    """A test, and what it would say of draws where nothing changed.
 
     Parameters
     ----------
@@ -47,80 +31,69 @@ class Component:
     p_value : float
     simulated : (draws,) array
         p-values of the draws.
-    statistic : float
-    degrees_of_freedom : int
+    statistic : float or None
+    degrees_of_freedom : int or None
     """
 
     name: str
     p_value: float
     simulated: Vector
-    statistic: float = 0.0
-    degrees_of_freedom: int = 0
+    statistic: float | None = None
+    degrees_of_freedom: int | None = None
 
 
-@dataclass(frozen=True)
-class Null:
-    """Draws of the standardised differences where nothing changed.
-
-    Parameters
-    ----------
-    draws : (draws, statistics) array
-        With the correlation of the contrast.
-    deviation : (statistics,) array
-        Standard deviation of one row.
-    """
-
-    draws: Matrix
-    deviation: Vector
-
-
-def make_null(contrast: Contrast) -> Null:
-    """Draws for a contrast; the same contrast always gives the same."""
-    variance = np.clip(np.diag(contrast.covariance), 0.0, None)
-    present = np.flatnonzero(variance > SMALLEST_VARIANCE)
-    deviation = np.sqrt(variance)
-    scaled = contrast.covariance[np.ix_(present, present)] / np.outer(deviation[present], deviation[present])
-    draws = np.zeros((N_DRAWS, len(variance)))
-    draws[:, present] = np.random.default_rng(0).standard_normal((N_DRAWS, len(present))) @ _root(scaled)
-    return Null(draws, deviation)
-
-
-def _root(correlation: Matrix) -> Matrix:
-    """The symmetric root: unlike others it changes little where the matrix does, whatever the signs of eigenvectors.
-
-    Sums that were added up in another order differ in their last digits, and must not give other draws.
-    """
-    values, vectors = np.linalg.eigh(correlation)
-    root: Matrix = (vectors * np.sqrt(np.where(values > NO_EIGENVALUE, values, 0.0))) @ vectors.T
-    return root
-
-
-def largest(name: str, contrast: Contrast, draws: Matrix) -> Component | None:
+def min_p(name: str, contrast: Contrast, draws: Matrix | None, seed: int = 1) -> Component | None:
     """Test by the smallest p-value of the entries; None where no entry is usable.
 
     Parameters
     ----------
     name : str
     contrast : Contrast
-    draws : (draws, statistics) array
+    draws : (draws, statistics) array or None
+        Standardised differences where nothing changed. None takes all entries as independent, which is cautious where
+        they are not (Šidák; Cai, Liu and Xia for entries of covariance matrices).
+    seed : int, default 1
+        Of the draws of independent entries.
     """
-    if not contrast.usable.any():
+    n_usable = int(contrast.usable.sum())
+    if not n_usable:
         return None
-    p_values = entry_p_values(contrast)
-    simulated = 2.0 * ndtr(-np.abs(draws[:, contrast.usable]).max(axis=1))
-    number = effective_number(simulated)
-    smallest = float(p_values.min())
-    return Component(name, adjust(smallest, number), _adjust_all(simulated, number), 0.0, int(contrast.usable.sum()))
+    smallest = float(entry_p_values(contrast).min())
+    if draws is None:
+        simulated = np.random.default_rng(seed).random(N_DRAWS)
+        return Component(name, sidak(smallest, n_usable), simulated, degrees_of_freedom=n_usable)
+    least = 2.0 * ndtr(-np.abs(draws[:, contrast.usable]).max(axis=1))
+    number = effective_number(least)
+    return Component(name, sidak(smallest, number), _sidak_all(least, number), degrees_of_freedom=n_usable)
 
 
-def wald(name: str, contrast: Contrast, null: Null, max_rank: int) -> Component | None:
-    """Wald's test of all smooth entries together; None where there is none.
+def wald(
+    name: str,
+    difference: Vector,
+    covariance: Matrix,
+    draws: Matrix,
+    *,
+    n_rows: int,
+    scale: float,
+    freedom: int,
+    max_rank: int,
+) -> Component | None:
+    """Wald's test of some entries together; None where none of them varies.
 
     Parameters
     ----------
     name : str
-    contrast : Contrast
-    null : Null
+    difference : (entries,) array
+    covariance : (entries, entries) array
+        Of one row, about the common mean.
+    draws : (draws, entries) array
+        Differences of the null, of any scale.
+    n_rows : int
+        Of both sides.
+    scale : float
+        1/m + 1/n.
+    freedom : int
+        Degrees of freedom of the covariance.
     max_rank : int
         Leading principal directions of the correlation that are looked at, at most.
 
@@ -130,73 +103,63 @@ def wald(name: str, contrast: Contrast, null: Null, max_rank: int) -> Component 
     most N - 1; with f degrees of freedom of S within the sides, N - 2 where all rows tell it,
     (N - 2) / f x (f + 1 - r) / r x T / (N - 1 - T) is distributed as F(r, f + 1 - r) (Hotelling).
     """
-    chosen = np.flatnonzero(contrast.smooth & (null.deviation > np.sqrt(SMALLEST_VARIANCE)))
+    deviation = np.sqrt(np.clip(np.diag(covariance), 0.0, None))
+    chosen = np.flatnonzero(deviation > 1e-5)
     if not len(chosen):
         return None
-    deviation = null.deviation[chosen]
-    correlation = contrast.covariance[np.ix_(chosen, chosen)] / np.outer(deviation, deviation)
-    values, vectors = np.linalg.eigh(correlation)
-    leading = np.flatnonzero(values > SMALLEST_EIGENVALUE)[::-1][:max_rank]
-    whitening = vectors[:, leading] / np.sqrt(values[leading])
-    rank, n_rows = len(leading), contrast.n_rows
-    statistic = float((((contrast.difference[chosen] / deviation) @ whitening) ** 2).sum() / contrast.scale)
+    spread = deviation[chosen]
+    whitening = _whitening(covariance[np.ix_(chosen, chosen)] / np.outer(spread, spread), max_rank)
+    rank = whitening.shape[1]
+    statistic = float((((difference[chosen] / spread) @ whitening) ** 2).sum() / scale)
     ratio = statistic / max(n_rows - 1.0 - statistic, 1e-9)
-    freedom = contrast.freedom
     within = ratio * ((n_rows - 2) / freedom)
     p_value = float(fdtrc(rank, freedom + 1 - rank, within * (freedom + 1 - rank) / rank))
-    simulated = chdtrc(rank, ((null.draws[:, chosen] @ whitening) ** 2).sum(axis=1))
-    return Component(name, p_value, simulated, statistic, rank)
+    return Component(name, p_value, _simulated_wald(draws[:, chosen], max_rank), statistic, rank)
 
 
-def worth(rows: Matrix) -> int:
-    """Gaussian rows whose covariance is as good as that of these, for quadratic forms with its inverse.
-
-    Notes
-    -----
-    With the covariance of L rows v instead of the true one, d' S^-1 d is too large by the share c / L on average,
-    c = E |v|^4 / r - 1 for white rows of r columns (Mardia's kurtosis), which is r + 1 for Gaussian ones. Few rows with
-    large products, as rare levels make them, tell less than many.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> rng = np.random.default_rng(0)
-    >>> 9_000 < worth(rng.normal(size=(10_000, 5))) <= 10_000
-    True
-    >>> worth(rng.standard_t(5, size=(10_000, 5))) < 9_000
-    True
-    """
-    deviation = rows.std(axis=0)
-    scaled = (rows - rows.mean(axis=0))[:, deviation > 0] / deviation[deviation > 0]
-    if not scaled.shape[1]:
-        return len(rows)
-    values, vectors = np.linalg.eigh(scaled.T @ scaled / len(rows))
-    leading = values > SMALLEST_EIGENVALUE
-    squares = ((scaled @ (vectors[:, leading] / np.sqrt(values[leading]))) ** 2).sum(axis=1)
-    rank = int(leading.sum())
-    excess = float((squares**2).mean()) / rank - 1.0
-    return int(max(min(len(rows), len(rows) * (rank + 1) / excess), 2))
+def _whitening(correlation: Matrix, max_rank: int) -> Matrix:
+    """Leading principal directions over the roots of their eigenvalues."""
+    values, vectors = np.linalg.eigh(correlation)
+    leading = np.flatnonzero(values > SMALLEST_EIGENVALUE)[::-1][:max_rank]
+    whitening: Matrix = vectors[:, leading] / np.sqrt(values[leading])
+    return whitening
 
 
-def combine(name: str, components: list[Component], weights: list[float]) -> Component:
+def _simulated_wald(draws: Matrix, max_rank: int) -> Vector:
+    """p-values of Wald's test of the draws, by their own correlation."""
+    deviation = np.sqrt((draws**2).mean(axis=0))
+    scaled = draws / np.where(deviation > 0, deviation, 1.0)
+    whitening = _whitening(scaled.T @ scaled / len(scaled), max_rank)
+    simulated: Vector = chdtrc(whitening.shape[1], ((scaled @ whitening) ** 2).sum(axis=1))
+    return simulated
+
+
+def combine(name: str, parts: list[tuple[Component | None, float]]) -> Component | None:
     """One test out of several: the smallest weighted p-value, calibrated by its simulated null.
 
     Parameters
     ----------
     name : str
-    components : list of Component
-        At least one.
-    weights : list of float
-        A component with a larger weight alarms sooner.
+    parts : list of (component, weight)
+        A component with a larger weight alarms sooner; those that are None are left out.
+
+    Returns
+    -------
+    combined : Component or None
+        None where every part is.
     """
-    if len(components) == 1:
-        only = components[0]
+    present = [(component, weight) for component, weight in parts if component is not None]
+    if not present:
+        return None
+    if len(present) == 1:
+        only = present[0][0]
         return Component(name, only.p_value, only.simulated, only.statistic, only.degrees_of_freedom)
-    share = np.array(weights) / max(weights)
-    observed = min(float(np.min([c.p_value for c in components] / share)), CERTAIN)
-    simulated = np.minimum(np.min([c.simulated / w for c, w in zip(components, share, strict=True)], axis=0), CERTAIN)
+    heaviest = max(weight for _, weight in present)
+    observed = min(component.p_value * heaviest / weight for component, weight in present)
+    least = np.min([component.simulated * heaviest / weight for component, weight in present], axis=0)
+    simulated = np.minimum(least, CERTAIN)
     number = effective_number(simulated)
-    return Component(name, adjust(observed, number), _adjust_all(simulated, number))
+    return Component(name, sidak(observed, number), _sidak_all(simulated, number))
 
 
 def effective_number(smallest: Vector) -> float:
@@ -209,21 +172,21 @@ def effective_number(smallest: Vector) -> float:
     >>> round(effective_number(draws))
     7
     """
-    quantiles = np.minimum(np.quantile(smallest, LEVELS), 0.999)
-    return max(1.0, float(np.mean(np.log1p(-LEVELS) / np.log1p(-quantiles))))
+    quantiles = np.minimum(np.quantile(smallest, READ_AT), 0.999)
+    return max(1.0, float(np.mean(np.log1p(-READ_AT) / np.log1p(-quantiles))))
 
 
-def adjust(p_value: float, number: float) -> float:
+def sidak(p_value: float, number: float) -> float:
     """Probability that the smallest of ``number`` independent p-values is at most this: 1 - (1 - p)^number.
 
     Examples
     --------
-    >>> round(adjust(0.01, 5), 4)
+    >>> round(sidak(0.01, 5), 4)
     0.049
     """
     return float(-np.expm1(number * np.log1p(-min(p_value, CERTAIN))))
 
 
-def _adjust_all(p_values: Vector, number: float) -> Vector:
+def _sidak_all(p_values: Vector, number: float) -> Vector:
     result: Vector = -np.expm1(number * np.log1p(-np.minimum(p_values, CERTAIN)))
     return result

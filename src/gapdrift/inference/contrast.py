@@ -1,4 +1,4 @@
-"""The difference of two mean vectors of statistics, with the covariance that it has where nothing changed."""
+"""The difference of two mean vectors of statistics, with the variance that it has where nothing changed."""
 
 from dataclasses import dataclass, replace
 
@@ -6,7 +6,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammainc, gammaincc, ndtr, stdtr
 
-__all__ = ["Contrast", "Shape", "central_moments", "compare", "entry_p_values", "power_sums", "standardised"]
+__all__ = [
+    "SMALLEST_VARIANCE",
+    "Contrast",
+    "Sample",
+    "Shape",
+    "compare",
+    "covariance_of",
+    "entry_p_values",
+    "standardised",
+]
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -18,10 +27,34 @@ SMALLEST_VARIANCE = 1e-10
 MAX_SKEWNESS, MAX_KURTOSIS = 0.7, 0.5
 """Skewness and excess kurtosis of a mean difference above which quadratic forms of it are doubtful."""
 
+ROWS_PER_KURTOSIS = 10.0
+"""Reference rows for each unit of an entry's excess kurtosis below which its variance is not known."""
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Sums over the rows of one side.
+
+    Parameters
+    ----------
+    n_rows : int
+    sums, squares : (statistics,) arrays
+        Sums of the statistics and of their squares.
+    """
+
+    n_rows: int
+    sums: Vector
+    squares: Vector
+
+    @property
+    def means(self) -> Vector:
+        """Means of the statistics."""
+        return self.sums / self.n_rows
+
+
+@dataclass(frozen=True, eq=False)
 class Shape:
-    """How the statistics of one row are distributed in the reference, beyond mean and covariance.
+    """How the statistics of one row are distributed in the reference, beyond mean and variance.
 
     Parameters
     ----------
@@ -42,7 +75,7 @@ class Shape:
     degenerate: Mask
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Contrast:
     """Difference of the means of a window and of a reference.
 
@@ -50,7 +83,7 @@ class Contrast:
     ----------
     difference : (statistics,) array
         Window less reference.
-    covariance : (statistics, statistics) array
+    variance : (statistics,) array
         Of one row, about the common mean.
     skewness, kurtosis : (statistics,) arrays
         Of the difference.
@@ -59,19 +92,16 @@ class Contrast:
     smooth : (statistics,) array of bool
         Entries that a quadratic form bears.
     n_reference, n_window : int
-    n_known : int, optional
-        Rows that the covariance is known from, where it is not those of both sides.
     """
 
     difference: Vector
-    covariance: Matrix
+    variance: Vector
     skewness: Vector
     kurtosis: Vector
     usable: Mask
     smooth: Mask
     n_reference: int
     n_window: int
-    n_known: int | None = None
 
     @property
     def scale(self) -> float:
@@ -83,90 +113,29 @@ class Contrast:
         """Rows on both sides."""
         return self.n_reference + self.n_window
 
-    @property
-    def freedom(self) -> int:
-        """Degrees of freedom of the covariance."""
-        both = self.n_rows - 2
-        return both if self.n_known is None else min(self.n_known - 1, both)
-
-    def less(self, factors: Vector) -> "Contrast":
-        """Contrast with each difference divided by a factor."""
-        return replace(self, difference=self.difference / factors)
+    def scaled(self, factors: Vector) -> "Contrast":
+        """Contrast with each difference multiplied by a factor."""
+        return replace(self, difference=self.difference * factors)
 
     def part(self, block: slice) -> "Contrast":
         """Contrast of a run of statistics."""
         return replace(
             self,
             difference=self.difference[block],
-            covariance=self.covariance[block, block],
+            variance=self.variance[block],
             skewness=self.skewness[block],
             kurtosis=self.kurtosis[block],
             usable=self.usable[block],
             smooth=self.smooth[block],
         )
 
-    def mapped(self, matrix: Matrix) -> "Contrast":
-        """Contrast of linear functions of the statistics, ``matrix`` (functions, statistics)."""
-        n_functions = len(matrix)
-        return replace(
-            self,
-            difference=matrix @ self.difference,
-            covariance=matrix @ self.covariance @ matrix.T,
-            skewness=np.zeros(n_functions),
-            kurtosis=np.zeros(n_functions),
-            usable=np.ones(n_functions, dtype=bool),
-            smooth=np.ones(n_functions, dtype=bool),
-        )
 
-
-def power_sums(statistics: Matrix) -> Matrix:
-    """Sums of the first four powers of statistics of rows: (4, statistics).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> power_sums(np.array([[1.0], [2.0]])).ravel().tolist()
-    [3.0, 5.0, 9.0, 17.0]
-    """
-    squares = statistics * statistics
-    higher = [np.einsum("ij,ij->j", squares, part) for part in (statistics, squares)]
-    return np.stack([statistics.sum(axis=0), squares.sum(axis=0), *higher])
-
-
-def central_moments(powers: Matrix, n_rows: int) -> tuple[Vector, Vector, Vector]:
-    """Variance, skewness and excess kurtosis of statistics from their sums of powers, (4, statistics).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> rows = np.array([[0.0], [0.0], [1.0]])
-    >>> [float(part[0].round(3)) for part in central_moments(power_sums(rows), 3)]
-    [0.222, 0.707, -1.5]
-    """
-    first, second, third, fourth = powers / n_rows
-    variance = np.clip(second - first**2, 0.0, None)
-    present = variance > SMALLEST_VARIANCE
-    safe = np.where(present, variance, 1.0)
-    cubes = third - 3.0 * first * second + 2.0 * first**3
-    fourths = fourth - 4.0 * first * third + 6.0 * first**2 * second - 3.0 * first**4
-    skewness = np.where(present, cubes / safe**1.5, 0.0)
-    kurtosis = np.where(present, fourths / safe**2 - 3.0, np.inf)
-    return variance, skewness, kurtosis
-
-
-def compare(
-    sizes: tuple[int, int],
-    sums: tuple[Vector, Vector],
-    products: tuple[Matrix, Matrix],
-    shape: Shape,
-) -> Contrast:
-    """Contrast of two sets of sums; each pair is that of the reference, then that of the window.
+def compare(reference: Sample, window: Sample, shape: Shape) -> Contrast:
+    """Contrast of two samples.
 
     Parameters
     ----------
-    sizes : pair of int
-    sums : pair of (statistics,) arrays
-    products : pair of (statistics, statistics) arrays
+    reference, window : Sample
     shape : Shape
 
     Returns
@@ -175,23 +144,30 @@ def compare(
 
     Notes
     -----
-    The covariance is taken about the common mean, so that it does not vanish where each side is constant but
-    the two differ. An entry is left out of quadratic forms where the skewness or the kurtosis of the mean
-    difference is too large for them, and not used at all where it is, besides, no indicator.
+    The variance is taken about the common mean, so that it does not vanish where each side is constant but the two
+    differ. An entry is left out of quadratic forms where the skewness or the kurtosis of the mean difference is too
+    large for them, and not used at all where it is, besides, no indicator.
     """
-    m, n = sizes
+    m, n = reference.n_rows, window.n_rows
     total, scale = m + n, 1.0 / m + 1.0 / n
-    mean = (sums[0] + sums[1]) / total
-    covariance = (products[0] + products[1] - total * np.outer(mean, mean)) / (total - 1)
+    mean = (reference.sums + window.sums) / total
+    variance = np.clip((reference.squares + window.squares - total * mean**2) / (total - 1), 0.0, None)
     skewness, kurtosis = _row_shape_now(shape, mean, total)
     skewness = skewness * (1.0 / n**2 - 1.0 / m**2) / scale**1.5
-    spread = kurtosis * (1.0 / n**3 + 1.0 / m**3) / scale**2
-    rough = (np.abs(skewness) > MAX_SKEWNESS) | (spread > MAX_KURTOSIS)
-    unreliable = rough | shape.degenerate | (shape.kurtosis > m / 10.0)
-    present = np.diag(covariance) > SMALLEST_VARIANCE
+    excess = kurtosis * (1.0 / n**3 + 1.0 / m**3) / scale**2
+    rough = (np.abs(skewness) > MAX_SKEWNESS) | (excess > MAX_KURTOSIS)
+    unreliable = rough | shape.degenerate | (shape.kurtosis > m / ROWS_PER_KURTOSIS)
+    present = variance > SMALLEST_VARIANCE
     usable = present & (shape.indicator | ~unreliable)
-    difference = sums[1] / n - sums[0] / m
-    return Contrast(difference, covariance, skewness, spread, usable, usable & ~rough, m, n)
+    return Contrast(window.means - reference.means, variance, skewness, excess, usable, usable & ~rough, m, n)
+
+
+def covariance_of(n_rows: tuple[int, int], sums: tuple[Vector, Vector], products: tuple[Matrix, Matrix]) -> Matrix:
+    """Covariance of one row about the common mean, out of sums and sums of products of two sides."""
+    total = sum(n_rows)
+    mean = (sums[0] + sums[1]) / total
+    covariance: Matrix = (products[0] + products[1] - total * np.outer(mean, mean)) / (total - 1)
+    return covariance
 
 
 def _row_shape_now(shape: Shape, mean: Vector, total: int) -> tuple[Vector, Vector]:
@@ -212,7 +188,7 @@ def standardised(contrast: Contrast) -> Vector:
     With the variance about the common mean, t^2 = d^2 / (v h) is at most N - 1; the usual square of the
     standardised difference is t^2 (N - 2) / (N - 1 - t^2).
     """
-    variance = np.where(contrast.usable, np.diag(contrast.covariance), 1.0)
+    variance = np.where(contrast.usable, contrast.variance, 1.0)
     bounded = contrast.difference / np.sqrt(variance * contrast.scale)
     n_rows = contrast.n_rows
     room = np.maximum(n_rows - 1.0 - bounded**2, 1e-9)

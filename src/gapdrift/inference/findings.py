@@ -6,16 +6,29 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from gapdrift.counting.evidence import Evidence
 from gapdrift.counting.profile import Profile
-from gapdrift.inference.combination import Component, Null, adjust, combine, effective_number, largest, make_null, wald
-from gapdrift.inference.contrast import Contrast, entry_p_values, standardised
-from gapdrift.inference.pearson import SMALLEST_P
+from gapdrift.counting.statistics import squares_of, sums_of
+from gapdrift.inference.combination import Component, combine, effective_number, min_p, sidak, wald
+from gapdrift.inference.contrast import Contrast, Sample, Shape, compare, covariance_of, entry_p_values, standardised
+from gapdrift.inference.null import Null
+from gapdrift.inference.pearson import MIN_EXPECTED, SMALLEST_P
 from gapdrift.results.result import Finding
 
-__all__ = ["FeatureTests", "combine_verdict", "holm", "test_features", "test_missingness", "test_values"]
+__all__ = [
+    "Comparison",
+    "FeatureTests",
+    "combine_verdict",
+    "feature_tests",
+    "holm",
+    "make_comparison",
+    "missingness_finding",
+    "values_finding",
+]
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
+Indices = NDArray[np.intp]
 
 VALUES_SHARE = 0.9
 """Share of the false alarms that the verdict spends on values; the rest is for missingness."""
@@ -23,16 +36,118 @@ VALUES_SHARE = 0.9
 ROWS_PER_RANK = 10
 """Rows for each direction of a Wald test, at least."""
 
-MIN_EXPECTED = 5.0
-"""Rows that the smaller side must expect in a bin; smaller bins are merged with their nearest."""
+MAX_CORRELATED = 400
+"""Statistics whose correlation is known, at most; all pairs of more columns are taken as independent."""
+
+EQUAL_RATES = 0.02
+"""Difference of the missing rates of a column below which they are treated as equal."""
+
+EQUAL_BY_CHANCE = 4.0
+"""Standard deviations of that difference below which they are treated as equal too."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Evidence of a window against that of a reference, ready to be tested.
+
+    Parameters
+    ----------
+    profile : Profile
+    reference, window : Evidence
+    contrast : Contrast
+        Of all statistics.
+    cautious : Contrast
+        The same, differences of values divided by how much more they vary than the sums say (`reference_error`).
+    values_null, missing_null : Null
+    """
+
+    profile: Profile
+    reference: Evidence
+    window: Evidence
+    contrast: Contrast
+    cautious: Contrast
+    values_null: Null
+    missing_null: Null
+
+    @property
+    def shares(self) -> tuple[Vector, Vector]:
+        """Shares of the rows in each bin: reference, window."""
+        return tuple(side.sums["bins"] / side.n_rows for side in (self.reference, self.window))  # type: ignore[return-value]
+
+    @property
+    def missing_rates(self) -> tuple[Vector, Vector]:
+        """Share of missing cells of each input column: reference, window."""
+        return tuple(side.sums["missing"] / side.n_rows for side in (self.reference, self.window))  # type: ignore[return-value]
+
+    def covariance(self, sums: str, products: str) -> Matrix:
+        """Covariance of one row about the common mean, by the names of sums and of sums of products."""
+        sides = self.reference, self.window
+        first, second = (side.sums[sums] for side in sides)
+        return covariance_of(
+            (self.reference.n_rows, self.window.n_rows),
+            (first, second),
+            (self.reference.sums[products], self.window.sums[products]),
+        )
+
+
+@dataclass(frozen=True, eq=False)
 class FeatureTests:
     """p-values and effect sizes of the input columns: (columns,) arrays."""
 
     p_values: Vector
     effects: Vector
+
+
+def make_comparison(
+    profile: Profile, shape: Shape, nulls: tuple[Null, Null], reference: Evidence, window: Evidence
+) -> Comparison:
+    """Comparison of two sides.
+
+    Parameters
+    ----------
+    profile : Profile
+    shape : Shape
+    nulls : pair of Null
+        Of the statistics of values and of missingness.
+    reference, window : Evidence
+    """
+    layout = profile.layout
+    sides = [
+        Sample(side.n_rows, sums_of(layout, side.sums), squares_of(layout, side.sums)) for side in (reference, window)
+    ]
+    contrast = compare(*sides, shape)
+    cautious = contrast.scaled(1.0 / reference_error(profile, reference, window))
+    return Comparison(profile, reference, window, contrast, cautious, *nulls)
+
+
+def reference_error(profile: Profile, reference: Evidence, window: Evidence) -> Vector:
+    """How much more the differences vary than the sums say, where the window misses less than the reference.
+
+    Notes
+    -----
+    With shares q and p of observed cells in reference and window, the mean of expected scores of a window varies
+    by p v / n around a mean that the reference knows to v / (q m) only, and that enters by its share p: together
+    v (p / n + p^2 / (q m)). The sums say v (q m + p n) / (m + n) x (1 / m + 1 / n), which is the same for p = q.
+    A product of two columns is observed where both are. Where the model was fitted to L < m rows, its error adds
+    v (q - p)^2 / q x (1 / L - 1 / m), and bins vary besides by the error of D donors.
+    """
+    layout, m, n = profile.layout, reference.n_rows, window.n_rows
+    observed = [1.0 - side.sums["missing"] / side.n_rows for side in (reference, window)]
+    q, p = (np.maximum(share, 1e-6)[profile.owner] for share in observed)
+    first, second = (profile.paired[places] for places in layout.pairs)
+    pairs = [np.where(first == second, share[first], share[first] * share[second]) for share in (q, p)]
+    unlearned = max(1.0 / profile.n_learned - 1.0 / m, 0.0)
+    changed = min(float(np.abs(observed[0] - observed[1]).sum()), 1.0)
+    ratio = np.ones(layout.size)
+    for block, one, two in (
+        (layout.location, q, p),
+        (layout.dependence, *pairs),
+        (layout.bins, np.asarray(q.mean()), np.asarray(p.mean())),
+    ):
+        said = (one * m + two * n) / (m + n) * (1.0 / m + 1.0 / n)
+        ratio[block] = (two / n + two**2 / (one * m) + (one - two) ** 2 / one * unlearned) / said
+    ratio[layout.bins] += changed**2 / len(profile.donors) / (1.0 / m + 1.0 / n)
+    return np.sqrt(np.maximum(ratio, 1.0))
 
 
 def merge_bins(shares: Vector, n_rows: int, centres: Matrix) -> Matrix:
@@ -61,118 +176,72 @@ def merge_bins(shares: Vector, n_rows: int, centres: Matrix) -> Matrix:
     return groups
 
 
-def test_values(
-    contrast: Contrast, profile: Profile, bin_shares: Vector, n_known: int | None = None
-) -> tuple[Finding, Null]:
-    """Finding of the values, with its parts location, dependence and bins, and the null draws behind it.
-
-    Parameters
-    ----------
-    contrast : Contrast
-    profile : Profile
-    bin_shares : (bins,) array
-    n_known : int, optional
-        Rows that know the covariance of the products of columns, if not those of both sides; with 0 they are tested
-        one by one, not together.
-    """
-    layout = profile.layout
-    smaller = min(contrast.n_reference, contrast.n_window)
-    groups = merge_bins(bin_shares, smaller, profile.centres)
-    plain = layout.bins.start
-    matrix = np.zeros((plain + len(groups), layout.bins.stop))
-    matrix[:plain, :plain] = np.eye(plain)
-    matrix[plain:, layout.bins] = groups
-    joint = contrast.part(slice(0, layout.bins.stop)).mapped(matrix)
-    null = make_null(joint)
-    rank = max((contrast.freedom + 2) // ROWS_PER_RANK, 2)
-    location = _test_location(contrast.part(layout.location), _part(null, layout.location), profile, rank)
-    dependence = _test_dependence(contrast.part(layout.dependence), _part(null, layout.dependence), n_known)
-    bins_block = slice(plain, plain + len(groups))
-    bins = wald("bins", joint.part(bins_block), _part(null, bins_block), rank)
-    finding = _combine_findings("values", [(location, 1.0), (dependence, 1.0), (bins, 0.5)])
-    return finding, null
+def values_finding(comparison: Comparison) -> Finding:
+    """Finding of the values, with its parts location, dependence and bins."""
+    layout, cautious = comparison.profile.layout, comparison.cautious
+    parts = [
+        (_location(comparison), 1.0, _surest(cautious, comparison, layout.location)),
+        (_dependence(comparison), 1.0, _surest(cautious, comparison, layout.dependence)),
+        (_bins(comparison), 0.5, total_variation(comparison)),
+    ]
+    return _finding("values", parts)
 
 
-def test_missingness(contrast: Contrast, profile: Profile) -> Finding | None:
-    """Finding of the gaps, with its parts rates and patterns; None where nothing is missing on either side."""
-    layout = profile.layout
-    start = layout.rates.start
-    joint = contrast.part(slice(start, layout.patterns.stop))
-    if not joint.usable.any():
+def missingness_finding(comparison: Comparison) -> Finding | None:
+    """Finding of what is missing, with its parts rates and patterns; None where nothing is missing on either side."""
+    layout, contrast = comparison.profile.layout, comparison.contrast
+    if not contrast.usable[layout.missingness].any():
         return None
-    null = make_null(joint)
-    rates, patterns = slice(0, layout.patterns.start - start), slice(layout.patterns.start - start, None)
-    rank = max((contrast.freedom + 2) // ROWS_PER_RANK, 2)
-    one = _together(
-        "rates",
-        [
-            (wald("rates", joint.part(rates), _part(null, rates), rank), 0.5),
-            (largest("rates", joint.part(rates), null.draws[:, rates]), 0.5),
-        ],
-    )
-    two = largest("patterns", joint.part(patterns), null.draws[:, patterns])
-    return _combine_findings("missingness", [(one, 1.0), (two, 0.5)])
+    rates, patterns = contrast.part(layout.rates), contrast.part(layout.patterns)
+    draws = _draws(comparison.missing_null, layout.rates)
+    both = combine("rates", [(_rates_together(comparison, draws), 0.5), (min_p("rates", rates, draws), 0.5)])
+    pairs = min_p("patterns", patterns, _draws(comparison.missing_null, layout.patterns))
+    parts = [
+        (both, 1.0, float(np.abs(rates.difference).max(initial=0.0))),
+        (pairs, 0.5, float(np.abs(patterns.difference[:-1]).max(initial=0.0))),
+    ]
+    found = _finding("missingness", parts)
+    # Pairs of columns missing together are shares too, but a change of a rate is what users think of.
+    return replace(found, effect_size=parts[0][2])
 
 
-def test_features(contrast: Contrast, profile: Profile, null: Null, differences: Vector) -> FeatureTests:
+def feature_tests(comparison: Comparison) -> FeatureTests:
     """p-value and effect size of each input column: its own location and every product it takes part in.
 
     Notes
     -----
-    A column that moves by itself drags its products with others along. Such a product is laid to the others only
+    A column that moves by itself moves its products with others as well. Such a product is laid to the others only
     where it moved farther, in standard deviations, than the column itself.
     """
-    n_columns = profile.layout.rates.stop - profile.layout.rates.start
-    plain = contrast.part(slice(0, profile.layout.dependence.stop))
-    p_values, scores = entry_p_values(plain), np.abs(standardised(plain))
-    usable = contrast.usable
-    effects = differences * _units(profile)
+    profile, cautious = comparison.profile, comparison.cautious
+    n_columns = len(profile.entropy)
+    p_values, scores = entry_p_values(cautious), np.abs(standardised(cautious))
+    effects = np.abs(comparison.contrast.difference) * effect_units(profile)
     alone = _moved_alone(profile, scores, n_columns)
     found = FeatureTests(np.ones(n_columns), np.zeros(n_columns))
     for column in range(n_columns):
         smallest = []
         for entries in _entries_of(profile, column):
-            chosen = entries[usable[entries]]
+            chosen = entries[cautious.usable[entries]]
             if len(chosen):
-                draws = 2.0 * ndtr(-np.abs(null.draws[:, chosen]).max(axis=1))
-                blamed = chosen[scores[chosen] > _dragged(profile, chosen, column, alone)]
+                draws = 2.0 * ndtr(-np.abs(comparison.values_null.draws_of(chosen)).max(axis=1))
+                blamed = chosen[scores[chosen] > _moved_by_others(profile, chosen, column, alone)]
                 least = float(p_values[blamed].min(initial=1.0))
-                smallest.append(adjust(least, effective_number(draws)))
+                smallest.append(sidak(least, effective_number(draws)))
                 found.effects[column] = max(found.effects[column], float(effects[blamed].max(initial=0.0)))
         if smallest:
-            found.p_values[column] = max(adjust(min(smallest), len(smallest)), SMALLEST_P)
+            found.p_values[column] = max(sidak(min(smallest), len(smallest)), SMALLEST_P)
     return found
 
 
-def _moved_alone(profile: Profile, scores: Vector, n_columns: int) -> Vector:
-    """How far each input column moved by itself, in standard deviations of the difference: (input columns,)."""
-    alone = np.zeros(n_columns)
-    np.maximum.at(alone, profile.owner, scores[profile.layout.location])
-    if profile.direct:
-        first, second = profile.owner[profile.products]
-        own = first == second
-        np.maximum.at(alone, first[own], scores[profile.layout.dependence][own])
-    return alone
-
-
-def _dragged(profile: Profile, entries: NDArray[np.intp], column: int, alone: Vector) -> Vector:
-    """How far entries move because of another column than this one; below zero for those of this column alone."""
-    products = entries - profile.layout.dependence.start
-    if (products < 0).all():
-        return np.full(len(entries), -1.0)
-    first, second = profile.owner[profile.products][:, products]
-    other = np.where(first == column, second, first)
-    return np.where(other == column, -1.0, alone[other])
-
-
 def combine_verdict(values: Finding, missingness: Finding | None) -> float:
-    """p-value of the verdict: values and gaps, which are nearly independent, share the false alarms."""
+    """p-value of the verdict: values and missingness, which are nearly independent, share the false alarms."""
     if missingness is None or not missingness.determined:
         return values.p_value
     if not values.determined:
         return missingness.p_value
     share = VALUES_SHARE
-    both = min(adjust(values.p_value, 1.0 / share), adjust(missingness.p_value, 1.0 / (1.0 - share)))
+    both = min(sidak(values.p_value, 1.0 / share), sidak(missingness.p_value, 1.0 / (1.0 - share)))
     return max(both, SMALLEST_P)
 
 
@@ -192,67 +261,191 @@ def holm(p_values: Vector) -> Vector:
     return adjusted
 
 
-def _test_location(contrast: Contrast, null: Null, profile: Profile, rank: int) -> Component | None:
-    if profile.direct:
-        # What is too rare for a quadratic form is tested entry by entry.
-        rough = replace(contrast, usable=contrast.usable & ~contrast.smooth)
-        whole = wald("location", contrast, null, rank)
-        return _together("location", [(whole, 0.8), (largest("location", rough, null.draws), 0.2)])
-    # Beyond a few columns: their principal directions together, and the columns one by one.
-    smooth = profile.directions * contrast.smooth[:, None]
-    turned = contrast.mapped(smooth.T)
-    deviation = np.sqrt(np.clip(np.diag(turned.covariance), 0.0, None))
-    draws = (null.draws * null.deviation) @ smooth / np.where(deviation > 0, deviation, 1.0)
-    along = wald("location", turned, Null(draws, deviation), rank)
-    return _together("location", [(along, 0.5), (largest("location", contrast, null.draws), 0.5)])
+def effect_units(profile: Profile) -> Vector:
+    """Factors that bring differences to standard deviations, shares, or units of correlation: (statistics,)."""
+    layout = profile.layout
+    units = np.ones(layout.size)
+    units[layout.location] = np.where(profile.is_category, np.sqrt(2.0), 1.0)
+    first, second = layout.pairs
+    units[layout.dependence] = np.where(first == second, 0.5, 1.0)
+    return units
 
 
-def _test_dependence(contrast: Contrast, null: Null, n_known: int | None) -> Component | None:
-    one = largest("dependence", contrast, null.draws)
-    if n_known == 0:
-        return one
-    known = contrast if n_known is None else replace(contrast, n_known=n_known)
-    rank = max((known.freedom + 2) // ROWS_PER_RANK, 2)
-    together = wald("dependence", known, null, rank)
-    return _together("dependence", [(one, 0.8), (together, 0.2)])
+def total_variation(comparison: Comparison) -> float:
+    """Share of the rows that would have to move to other bins."""
+    before, after = comparison.shares
+    return float(0.5 * np.abs(after - before).sum())
 
 
-def _together(name: str, parts: list[tuple[Component | None, float]]) -> Component | None:
-    present = [(component, weight) for component, weight in parts if component is not None]
-    if not present:
-        return None
-    return combine(name, [component for component, _ in present], [weight for _, weight in present])
-
-
-def _combine_findings(name: str, parts: list[tuple[Component | None, float]]) -> Finding:
-    whole = _together(name, parts)
-    if whole is None:
-        return Finding(name, 0.0, 0, 1.0, 0.0, reason="No statistic varies enough to be tested.")
-    findings = tuple(
-        Finding(c.name, c.statistic, c.degrees_of_freedom, max(c.p_value, SMALLEST_P), 0.0)
-        for c, _ in parts
-        if c is not None
+def _location(comparison: Comparison) -> Component | None:
+    """Columns few: all together, and those too rare for a quadratic form one by one. Columns many: along principal
+    directions together, and all one by one.
+    """
+    profile, layout = comparison.profile, comparison.profile.layout
+    location = comparison.cautious.part(layout.location)
+    draws = _draws(comparison.values_null, layout.location)
+    deviation = np.sqrt(location.variance)
+    covariance = _paired_covariance(comparison)
+    smooth = location.smooth[profile.paired]
+    turn = np.eye(len(smooth)) if profile.direct else profile.directions[profile.paired]
+    turn = turn[:, smooth] if profile.direct else turn * smooth[:, None]
+    together = wald(
+        "location",
+        location.difference[profile.paired] @ turn,
+        turn.T @ covariance @ turn,
+        (draws * deviation)[:, profile.paired] @ turn,
+        n_rows=location.n_rows,
+        scale=location.scale,
+        freedom=location.n_rows - 2,
+        max_rank=_max_rank(location.n_rows - 2),
     )
-    return Finding(name, 0.0, 0, max(whole.p_value, SMALLEST_P), 0.0, parts=findings)
+    if profile.direct:
+        rough = replace(location, usable=location.usable & ~location.smooth)
+        return combine("location", [(together, 0.8), (min_p("location", rough, draws), 0.2)])
+    return combine("location", [(together, 0.5), (min_p("location", location, draws), 0.5)])
 
 
-def _part(null: Null, block: slice) -> Null:
-    return Null(null.draws[:, block], null.deviation[block])
+def _paired_covariance(comparison: Comparison) -> Matrix:
+    """Covariance of the expected scores of the paired columns."""
+    paired = comparison.profile.paired
+    sides = comparison.reference, comparison.window
+    first, second = (side.sums["location"][paired] for side in sides)
+    scatter = comparison.reference.sums["scatter"], comparison.window.sums["scatter"]
+    return covariance_of((sides[0].n_rows, sides[1].n_rows), (first, second), scatter)
 
 
-def _entries_of(profile: Profile, column: int) -> list[NDArray[np.intp]]:
-    """Statistics that speak about an input column: its location, and its products where they are its own."""
+def _dependence(comparison: Comparison) -> Component | None:
+    layout = comparison.profile.layout
+    pairs = comparison.cautious.part(layout.dependence)
+    if not comparison.profile.direct:
+        return min_p("dependence", pairs, None)
+    draws = _draws(comparison.values_null, layout.dependence)
+    one_by_one = min_p("dependence", pairs, draws)
+    if not _equal_rates(comparison):
+        # The correlation of the products is known for the missing values of the reference only.
+        return one_by_one
+    smooth = np.flatnonzero(pairs.smooth)
+    deviation = np.sqrt(pairs.variance[smooth])
+    correlation = comparison.values_null.correlation_between(layout.dependence.start + smooth)
+    freedom = min(comparison.values_null.n_effective - 1, pairs.n_rows - 2)
+    together = wald(
+        "dependence",
+        pairs.difference[smooth],
+        correlation * np.outer(deviation, deviation),
+        draws[:, smooth],
+        n_rows=pairs.n_rows,
+        scale=pairs.scale,
+        freedom=max(freedom, 1),
+        max_rank=_max_rank(freedom),
+    )
+    return combine("dependence", [(one_by_one, 0.8), (together, 0.2)])
+
+
+def _bins(comparison: Comparison) -> Component | None:
+    profile, layout = comparison.profile, comparison.profile.layout
+    bins = comparison.cautious.part(layout.bins)
+    before, after = comparison.shares
+    pooled = (before * bins.n_reference + after * bins.n_window) / bins.n_rows
+    groups = merge_bins(pooled, min(bins.n_reference, bins.n_window), profile.centres)
+    draws = _draws(comparison.values_null, layout.bins) * np.sqrt(bins.variance)
+    return wald(
+        "bins",
+        groups @ bins.difference,
+        groups @ comparison.covariance("bins", "bin_products") @ groups.T,
+        draws @ groups.T,
+        n_rows=bins.n_rows,
+        scale=bins.scale,
+        freedom=bins.n_rows - 2,
+        max_rank=_max_rank(bins.n_rows - 2),
+    )
+
+
+def _rates_together(comparison: Comparison, draws: Matrix) -> Component | None:
+    """Rates of all columns together; where columns are many, with the correlation that the reference shows."""
+    layout = comparison.profile.layout
+    rates = comparison.contrast.part(layout.rates)
+    smooth = np.flatnonzero(rates.smooth)
+    if len(rates.difference) == len(comparison.profile.missing_paired):
+        covariance = comparison.covariance("missing", "missing_pairs")[np.ix_(smooth, smooth)]
+    elif len(rates.difference) <= MAX_CORRELATED // 2:
+        deviation = np.sqrt(rates.variance[smooth])
+        correlation = comparison.missing_null.correlation_between(layout.rates.start + smooth)
+        covariance = correlation * np.outer(deviation, deviation)
+    else:
+        return None
+    return wald(
+        "rates",
+        rates.difference[smooth],
+        covariance,
+        draws[:, smooth],
+        n_rows=rates.n_rows,
+        scale=rates.scale,
+        freedom=rates.n_rows - 2,
+        max_rank=_max_rank(rates.n_rows - 2),
+    )
+
+
+def _equal_rates(comparison: Comparison) -> bool:
+    """Whether the missing rates of all columns are equal, or differ by chance only."""
+    one, two = comparison.missing_rates
+    scale = comparison.contrast.scale
+    deviation = np.sqrt(np.clip(one * (1.0 - one), 0.0, None) * scale)
+    return bool(np.all(np.abs(one - two) <= np.maximum(EQUAL_RATES, EQUAL_BY_CHANCE * deviation)))
+
+
+def _draws(null: Null, block: slice) -> Matrix:
+    return null.draws_of(np.arange(block.start, block.stop))
+
+
+def _max_rank(freedom: int) -> int:
+    return max((freedom + 2) // ROWS_PER_RANK, 2)
+
+
+def _surest(cautious: Contrast, comparison: Comparison, block: slice) -> float:
+    """Effect size of the entry of a block with the smallest p-value."""
+    p_values = entry_p_values(cautious.part(block))
+    effects = np.abs(comparison.contrast.difference[block]) * effect_units(comparison.profile)[block]
+    return float(effects[p_values.argmin()]) if len(p_values) else 0.0
+
+
+def _finding(name: str, parts: list[tuple[Component | None, float, float]]) -> Finding:
+    whole = combine(name, [(component, weight) for component, weight, _ in parts])
+    if whole is None:
+        return Finding(name, None, None, 1.0, None, reason="No statistic varies enough to be tested.")
+    findings = tuple(
+        Finding(part.name, part.statistic, part.degrees_of_freedom, max(part.p_value, SMALLEST_P), effect)
+        for part, _, effect in parts
+        if part is not None
+    )
+    effect_size = max(effect for part, _, effect in parts if part is not None)
+    return Finding(name, None, None, max(whole.p_value, SMALLEST_P), effect_size, parts=findings)
+
+
+def _moved_alone(profile: Profile, scores: Vector, n_columns: int) -> Vector:
+    """How far each input column moved by itself, in standard deviations of the difference: (input columns,)."""
+    alone = np.zeros(n_columns)
+    np.maximum.at(alone, profile.owner, scores[profile.layout.location])
+    first, second = (profile.owner[profile.paired[places]] for places in profile.layout.pairs)
+    own = first == second
+    np.maximum.at(alone, first[own], scores[profile.layout.dependence][own])
+    return alone
+
+
+def _moved_by_others(profile: Profile, entries: Indices, column: int, alone: Vector) -> Vector:
+    """How far entries move because of another column than this one; below zero for those of this column alone."""
+    products = entries - profile.layout.dependence.start
+    if (products < 0).all():
+        return np.full(len(entries), -1.0)
+    first, second = (profile.owner[profile.paired[places[products]]] for places in profile.layout.pairs)
+    other = np.where(first == column, second, first)
+    return np.where(other == column, -1.0, alone[other])
+
+
+def _entries_of(profile: Profile, column: int) -> list[Indices]:
+    """Statistics that speak about an input column: its location and, where columns are few, its products."""
     own = np.flatnonzero(profile.owner == column)
     if not profile.direct:
         return [own]
-    first, second = profile.owner[profile.products]
+    first, second = (profile.owner[places] for places in profile.layout.pairs)
     products = np.flatnonzero((first == column) | (second == column))
     return [own, profile.layout.dependence.start + products]
-
-
-def _units(profile: Profile) -> Vector:
-    """Factors that bring differences to standard deviations, shares, or units of correlation."""
-    units = np.ones(profile.layout.patterns.stop)
-    units[profile.layout.location] = np.where(profile.is_level, np.sqrt(2.0), 1.0)
-    units[profile.layout.dependence] = np.where(profile.products[0] == profile.products[1], 0.5, 1.0)
-    return units

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gapdrift.counting.bulk import Bulk
+
 from gapdrift.counting.evidence import Evidence
 from gapdrift.counting.profile import Layout, Profile
 from gapdrift.detectors.drift.reference import ConditionalReference

@@ -9,7 +9,7 @@ from gapdrift.results.result import Histogram
 from gapdrift.tables.encoding import Encoded
 from gapdrift.tables.schema import Column, Schema
 
-__all__ = ["N_INTERVALS", "Grid", "count_cells", "count_levels", "fit_grids", "make_histogram"]
+__all__ = ["N_INTERVALS", "Grid", "count_cells", "count_levels", "fit_grids", "interval_of", "make_histogram"]
 
 N_INTERVALS = 20
 """Intervals of a column of numbers."""
@@ -79,9 +79,11 @@ def _count(values: NDArray[np.float64], grid: Grid) -> NDArray[np.float64]:
         return np.zeros(0)
     if grid.labels:
         return count_levels(values, grid)
-    present = values[~np.isnan(values)]
+    return np.bincount(interval_of(values[~np.isnan(values)], grid), minlength=N_INTERVALS).astype(float)
+
+
+def interval_of(values: NDArray[np.float64], grid: Grid) -> NDArray[np.intp]:
+    """Interval of each number in the histogram of its column."""
     low, high = grid.edges[0], grid.edges[-1]
-    place = np.clip((np.clip(present, low, high) - low) / (high - low) * N_INTERVALS, 0, N_INTERVALS - 1).astype(
-        np.intp
-    )
-    return np.bincount(place, minlength=N_INTERVALS).astype(float)
+    share = (np.clip(values, low, high) - low) / (high - low)
+    return np.clip(share * N_INTERVALS, 0, N_INTERVALS - 1).astype(np.intp)

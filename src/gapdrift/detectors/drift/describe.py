@@ -32,7 +32,7 @@ def describe_bin(profile: Profile, schema: Schema, centre: NDArray[np.float64]) 
     words : str
     """
     away = profile.directions @ centre
-    scores = profile.model.mean + away
+    scores = profile.mean + away
     place: dict[str, float | str] = {}
     words: list[tuple[float, str]] = []
     for index, column in enumerate(schema.columns):

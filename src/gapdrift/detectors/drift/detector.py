@@ -4,20 +4,13 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 from gapdrift._random import RandomState, as_rng
-from gapdrift._validation import check_choice, check_columns, check_count, check_effect
+from gapdrift._validation import check_columns, check_count, check_effect
+from gapdrift.counting.bins import MAX_BINS
 from gapdrift.detectors.base import Detector
-from gapdrift.detectors.drift.reference import (
-    ConditionalReference,
-    ConditionalSettings,
-    fit_conditional_reference,
-)
+from gapdrift.detectors.drift.reference import DriftReference, DriftSettings, fit_drift_reference
 from gapdrift.errors import ParameterError
 
 __all__ = ["DriftDetector"]
-
-
-MAX_BINS = 256
-"""Bins at most."""
 
 
 class DriftDetector(Detector):
@@ -34,9 +27,6 @@ class DriftDetector(Detector):
         Rate of false alarms.
     random_state : int, numpy Generator, RandomState or None, default None
         The same number gives the same result, to the bit.
-    distance : {"closed-form", "boosted"}, default "closed-form"
-        How an incomplete row is spread over the bins: by the probabilities of its possible positions, or by
-        distances learned with boosted trees as in `MDLFWF`.
     n_bins : int or None, default None
         Bins of the joint distribution; None is one for every 50 reference rows, at most 20.
     min_effect : float, default 0
@@ -53,7 +43,7 @@ class DriftDetector(Detector):
 
     Attributes
     ----------
-    reference_ : ConditionalReference
+    reference_ : DriftReference
         All that was learned.
     evidence_ : Evidence
         Of the reference.
@@ -78,14 +68,13 @@ class DriftDetector(Detector):
     ['temperature', 'humidity']
     """
 
-    reference_: ConditionalReference
+    reference_: DriftReference
 
     def __init__(
         self,
         alpha: float = 0.05,
         random_state: RandomState = None,
         *,
-        distance: str = "closed-form",
         n_bins: int | None = None,
         min_effect: float = 0.0,
         target: str | int | None = None,
@@ -95,7 +84,6 @@ class DriftDetector(Detector):
     ) -> None:
         self.alpha = alpha
         self.random_state = random_state
-        self.distance = distance
         self.n_bins = n_bins
         self.min_effect = min_effect
         self.target = target
@@ -120,13 +108,12 @@ class DriftDetector(Detector):
         """
         settings = self._check_settings()
         rng = as_rng(self.random_state)
-        return self._fit(reference, lambda table: fit_conditional_reference(table, settings, rng), rng)
+        return self._fit(reference, lambda table: fit_drift_reference(table, settings, rng), rng)
 
-    def _check_settings(self) -> ConditionalSettings:
+    def _check_settings(self) -> DriftSettings:
         """Settings for a fit; those out of their range raise a `ParameterError`."""
         super()._check_settings()
-        return ConditionalSettings(
-            distance=check_choice("distance", self.distance, ("closed-form", "boosted")),
+        return DriftSettings(
             n_bins=_check_bins(self.n_bins),
             min_effect=check_effect("min_effect", self.min_effect),
             target=self.target,

@@ -13,22 +13,35 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gapdrift.models.gaussian._dense import DenseGaussian, complete_dense, fit_dense, project_dense
-from gapdrift.models.gaussian._factor import FactorGaussian, complete_factor, fit_factor, project_factor
-from gapdrift.models.gaussian._patterns import Floats, Integers, Patterns, find_patterns
+from gapdrift.models.gaussian.dense import DenseGaussian, fit_dense, project_dense
+from gapdrift.models.gaussian.factor import FactorGaussian, fit_factor, project_factor
+from gapdrift.models.gaussian.filling import (
+    DensePrecision,
+    FactorPrecision,
+    Precision,
+    exact_precision,
+    fill,
+    precision_of,
+)
+from gapdrift.models.gaussian.patterns import Floats, Integers, Patterns, find_patterns
 
 __all__ = [
     "DenseGaussian",
+    "DensePrecision",
     "FactorGaussian",
+    "FactorPrecision",
     "GaussianModel",
     "Patterns",
     "Posterior",
+    "Precision",
+    "exact_precision",
     "expected_values",
+    "fill",
     "find_patterns",
     "fit_gaussian",
     "fitted_rows",
     "posterior",
-    "sample",
+    "precision_of",
 ]
 
 MAX_DENSE_COLUMNS = 300
@@ -152,31 +165,10 @@ def expected_values(model: GaussianModel, values: Floats) -> Floats:
     >>> expected_values(model, np.array([[2.0, np.nan]]))
     array([[2., 1.]])
     """
-    return _complete(model, values, find_patterns(np.isnan(values)), None)
-
-
-def sample(model: GaussianModel, values: Floats, rng: np.random.Generator) -> Floats:
-    """One random completion of each row, drawn from x | observed cells.
-
-    Parameters
-    ----------
-    model : DenseGaussian or FactorGaussian
-    values : array of shape (rows, columns)
-        NaN is missing.
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    array of shape (rows, columns)
-
-    Examples
-    --------
-    >>> model = DenseGaussian(np.zeros(2), np.array([[1.0, 0.5], [0.5, 1.0]]))
-    >>> completed = sample(model, np.array([[2.0, np.nan]]), np.random.default_rng(0))
-    >>> float(completed[0, 0]), bool(np.isnan(completed).any())
-    (2.0, False)
-    """
-    return _complete(model, values, find_patterns(np.isnan(values)), rng)
+    missing = np.isnan(values)
+    centred = np.where(missing, 0.0, values - model.mean)
+    expected = model.mean + fill(precision_of(model), find_patterns(missing), centred)
+    return np.where(missing, expected, values)
 
 
 def posterior(model: GaussianModel, values: Floats, directions: Floats | None = None) -> Posterior:
@@ -208,7 +200,7 @@ def posterior(model: GaussianModel, values: Floats, directions: Floats | None = 
     (array([3., 2.]), array([0.75, 0.  ]))
     """
     patterns = find_patterns(np.isnan(values))
-    expected = _complete(model, values, patterns, None)
+    expected = expected_values(model, values)
     if directions is None:
         mean, directions = expected, np.eye(values.shape[1])
     else:
@@ -265,10 +257,3 @@ def _column_moments(values: Floats) -> tuple[Floats, Floats]:
     centre = np.where(observed, values, 0.0).sum(axis=0) / np.maximum(n_observed, 1)
     squares = np.square(np.where(observed, values - centre, 0.0)).sum(axis=0)
     return centre, (squares + 1.0) / (n_observed + 1.0)
-
-
-def _complete(model: GaussianModel, values: Floats, patterns: Patterns, rng: np.random.Generator | None) -> Floats:
-    """The rows with conditional means in their gaps, plus conditional noise given `rng`."""
-    if isinstance(model, DenseGaussian):
-        return complete_dense(model, values, patterns, rng)
-    return complete_factor(model, values, patterns, rng)

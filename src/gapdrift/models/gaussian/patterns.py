@@ -1,4 +1,4 @@
-"""Patterns of gaps, and matrices applied to rows by pattern."""
+"""Patterns of missing cells, and matrices applied to rows by pattern."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,7 +7,17 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Block", "Patterns", "apply", "cut", "find_patterns", "inverse", "products", "root", "row_keys"]
+__all__ = [
+    "Block",
+    "Patterns",
+    "apply",
+    "cut",
+    "find_patterns",
+    "inverse",
+    "multiply_in_order",
+    "products",
+    "row_keys",
+]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.intp]
@@ -15,9 +25,6 @@ Booleans = npt.NDArray[np.bool_]
 
 BLOCK_CELLS = 500_000
 """Cells of the matrices handled at once: 4 MB, so that they stay in the cache."""
-
-MANY_ROWS = 16
-"""Rows for each pattern from which a product per pattern is faster than a copy of its matrix per row."""
 
 
 @dataclass(frozen=True)
@@ -111,16 +118,29 @@ def apply(matrices: Floats, local: Integers, vectors: Floats) -> Floats:
     Parameters
     ----------
     matrices : array of shape (patterns, size, size)
-    local : array of int, shape (rows,), rising
+    local : array of int, shape (rows,)
     vectors : array of shape (rows, size)
     """
-    if len(local) < MANY_ROWS * len(matrices):
-        return products(matrices[local], vectors)
-    result = np.empty_like(vectors)
-    bounds = np.searchsorted(local, np.arange(len(matrices) + 1))
-    for matrix, (start, stop) in zip(matrices, pairwise(bounds.tolist()), strict=True):
-        result[start:stop] = vectors[start:stop] @ matrix.T
+    result = np.empty(vectors.shape)
+    step = max(1, BLOCK_CELLS // max(vectors.shape[1], 1) ** 2)
+    for start in range(0, len(local), step):
+        part = slice(start, start + step)
+        result[part] = multiply_in_order(matrices[local[part]], vectors[part])
     return result
+
+
+def multiply_in_order(matrices: Floats, vectors: Floats) -> Floats:
+    """One matrix times one vector, n times: (n, size, size), (n, size) -> (n, size).
+
+    Notes
+    -----
+    Terms are added up in the order of the columns, one after the other, whatever rows come together: a row's result
+    is the same to the bit alone, among others and in machine code (`gapdrift.counting.compiled`).
+    """
+    total = np.zeros(vectors.shape)
+    for term in range(vectors.shape[1]):
+        total += matrices[:, :, term] * vectors[:, term, None]
+    return total
 
 
 def products(matrices: Floats, vectors: Floats) -> Floats:
@@ -132,8 +152,3 @@ def products(matrices: Floats, vectors: Floats) -> Floats:
 def inverse(matrices: Floats) -> Floats:
     """The inverse of each matrix, in double precision."""
     return np.linalg.inv(matrices).astype(np.float64, copy=False)
-
-
-def root(matrices: Floats) -> Floats:
-    """The Cholesky root of each matrix, in double precision."""
-    return np.linalg.cholesky(matrices).astype(np.float64, copy=False)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gapdrift.models.gaussian._patterns import (
+from gapdrift.models.gaussian.patterns import (
     BLOCK_CELLS,
     Block,
     Booleans,
@@ -17,10 +17,9 @@ from gapdrift.models.gaussian._patterns import (
     find_patterns,
     inverse,
     products,
-    root,
 )
 
-__all__ = ["FactorGaussian", "complete_factor", "fit_factor", "project_factor"]
+__all__ = ["FactorGaussian", "conditional_factors", "factor_blocks", "fit_factor", "project_factor"]
 
 MAX_RANK = 24
 """Factors at most."""
@@ -55,28 +54,6 @@ class FactorGaussian:
         return self.loadings @ self.loadings.T + np.diag(self.noise)
 
 
-def complete_factor(
-    model: FactorGaussian, values: Floats, patterns: Patterns, rng: np.random.Generator | None
-) -> Floats:
-    """Return `_complete` for a low rank covariance."""
-    rank = model.loadings.shape[1]
-    completed = values.copy()
-    for block in _factor_blocks(patterns, rank**2):
-        here = values[block.rows]
-        missing = np.isnan(here)
-        spread = _factor_spread(model, patterns.missing[block.patterns])
-        pull = np.where(missing, 0.0, here - model.mean) @ _precision_loadings(model)
-        score = apply(spread, block.local, pull)
-        if rng is not None:
-            draws = rng.standard_normal(score.shape)
-            score += apply(root(spread), block.local, draws)
-        filled = model.mean + score @ model.loadings.T
-        if rng is not None:
-            filled += rng.standard_normal(filled.shape) * np.sqrt(model.noise)
-        completed[block.rows] = np.where(missing, filled, here)
-    return completed
-
-
 def project_factor(model: FactorGaussian, patterns: Patterns, directions: Floats) -> Floats:
     """The covariance of directions' x: (patterns, directions, directions).
 
@@ -90,11 +67,11 @@ def project_factor(model: FactorGaussian, patterns: Patterns, directions: Floats
     loaded = (directions[:, :, None] * model.loadings[:, None, :]).reshape(n_columns, -1)
     noisy = directions[:, :, None] * (directions * model.noise[:, None])[:, None, :]
     projected = np.zeros((len(patterns.missing), size, size))
-    for block in _factor_blocks(patterns, max(rank, size) ** 2):
+    for block in factor_blocks(patterns, max(rank, size) ** 2):
         missing = patterns.missing[block.patterns]
         weight = missing.astype(np.float64)
         factors = (weight @ loaded).reshape(-1, size, rank)
-        spread = factors @ _factor_spread(model, missing) @ factors.transpose(0, 2, 1)
+        spread = factors @ conditional_factors(model, missing) @ factors.transpose(0, 2, 1)
         noise = weight @ noisy.reshape(n_columns, -1)
         projected[block.patterns] = spread + noise.reshape(-1, size, size)
     return projected
@@ -184,7 +161,7 @@ def _factor_step(
     penalty worth one row on its coefficients and one row of unit noise; both vanish as rows grow.
     """
     rank = model.loadings.shape[1]
-    spread = _factor_spread(model, patterns.missing)
+    spread = conditional_factors(model, patterns.missing)
     pull = (zeroed - model.mean * observed) @ _precision_loadings(model)
     score = apply(spread, patterns.index, pull)
     design = np.column_stack([score, np.ones(len(score))])
@@ -208,7 +185,7 @@ def _second_moments(design: Floats, spread: Floats, index: Integers) -> Floats:
     return moments
 
 
-def _factor_blocks(patterns: Patterns, cells_each: int) -> Iterator[Block]:
+def factor_blocks(patterns: Patterns, cells_each: int) -> Iterator[Block]:
     """Yield runs of incomplete patterns so short that `cells_each` cells for each are few."""
     step = max(1, BLOCK_CELLS // cells_each)
     n_patterns = len(patterns.missing)
@@ -220,7 +197,7 @@ def _precision_loadings(model: FactorGaussian) -> Floats:
     return model.loadings / model.noise[:, None]
 
 
-def _factor_spread(model: FactorGaussian, missing: Booleans) -> Floats:
+def conditional_factors(model: FactorGaussian, missing: Booleans) -> Floats:
     """The conditional covariance of the factors for each pattern: (patterns, rank, rank).
 
     Notes

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import multigammaln
 
-from gapdrift.models.gaussian._patterns import (
+from gapdrift.models.gaussian.patterns import (
     BLOCK_CELLS,
     Block,
     Floats,
@@ -16,15 +16,13 @@ from gapdrift.models.gaussian._patterns import (
     cut,
     find_patterns,
     inverse,
-    root,
 )
 
 __all__ = [
     "DenseGaussian",
-    "complete_dense",
+    "conditional_covariance",
     "dense_blocks",
     "fit_dense",
-    "gap_covariance",
     "project_dense",
 ]
 
@@ -53,22 +51,6 @@ class DenseGaussian:
     covariance: Floats
 
 
-def complete_dense(model: DenseGaussian, values: Floats, patterns: Patterns, rng: np.random.Generator | None) -> Floats:
-    """Return `_complete` for a dense covariance."""
-    precision = inverse(model.covariance)
-    completed = values.copy()
-    for block, columns in dense_blocks(patterns):
-        covariance = gap_covariance(precision, columns)
-        gaps = columns[block.local]
-        pull = _pull(model.mean, precision, values[block.rows], gaps)
-        filled = model.mean[gaps] - apply(covariance, block.local, pull)
-        if rng is not None:
-            draws = rng.standard_normal(filled.shape)
-            filled += apply(root(covariance), block.local, draws)
-        completed[block.rows[:, None], gaps] = filled
-    return completed
-
-
 def project_dense(model: DenseGaussian, patterns: Patterns, directions: Floats) -> Floats:
     """The covariance of directions' x: (patterns, directions, directions)."""
     precision = inverse(model.covariance)
@@ -76,7 +58,7 @@ def project_dense(model: DenseGaussian, patterns: Patterns, directions: Floats) 
     projected = np.zeros((len(patterns.missing), n_directions, n_directions))
     for block, columns in dense_blocks(patterns):
         local = directions[columns]
-        product = gap_covariance(precision, columns) @ local
+        product = conditional_covariance(precision, columns) @ local
         projected[block.patterns] = local.transpose(0, 2, 1) @ product
     return projected
 
@@ -161,42 +143,22 @@ def _dense_step(
     """The model after one EM step; `n_rows` counts the rows of each pattern."""
     n_columns = len(model.mean)
     precision = inverse(model.covariance)
-    filled = standard.copy()
+    filled = np.where(np.isnan(standard), 0.0, standard - model.mean)
+    products = filled @ precision
+    filled += model.mean
     uncertainty = np.zeros(n_columns**2)
     for block, columns in blocks:
-        covariance = gap_covariance(precision, columns)
-        gaps = columns[block.local]
-        pull = _pull(model.mean, precision, standard[block.rows], gaps)
-        expected = model.mean[gaps] - apply(covariance, block.local, pull)
-        filled[block.rows[:, None], gaps] = expected
+        covariance = conditional_covariance(precision, columns)
+        cells = block.rows[:, None], columns[block.local]
+        filled[cells] = model.mean[columns[block.local]] - apply(covariance, block.local, products[cells])
         covariance *= n_rows[block.patterns, None, None]
-        cells = _cells(columns, n_columns)
-        uncertainty += np.bincount(cells.ravel(), covariance.ravel(), n_columns**2)
+        places = _cells(columns, n_columns)
+        uncertainty += np.bincount(places.ravel(), covariance.ravel(), n_columns**2)
     mean = filled.sum(axis=0) / max(len(filled), 1)
     filled -= mean
     scatter = filled.T @ filled + uncertainty.reshape(n_columns, n_columns)
     scatter.flat[:: n_columns + 1] += prior + ridge * (len(filled) + prior)
     return DenseGaussian(mean, scatter / (len(filled) + prior))
-
-
-def _pull(mean: Floats, precision: Floats, values: Floats, gaps: Integers) -> Floats:
-    """How the observed cells of each row pull at its gaps, P_mo (x_o - mean_o).
-
-    Parameters
-    ----------
-    mean : array of shape (columns,)
-    precision : array of shape (columns, columns)
-    values : array of shape (rows, columns)
-    gaps : array of int, shape (rows, gaps)
-        The missing columns of each row.
-
-    Notes
-    -----
-    E[x_m | x_o] = mean_m - (P_mm)^-1 P_mo (x_o - mean_o). With zeros in the gaps, P_mo (x_o -
-    mean_o) is part of P (x - mean), one product whatever the pattern.
-    """
-    pull = np.where(np.isnan(values), 0.0, values - mean) @ precision
-    return np.take_along_axis(pull, gaps, axis=1)
 
 
 def dense_blocks(patterns: Patterns) -> Iterator[tuple[Block, Integers]]:
@@ -212,7 +174,7 @@ def dense_blocks(patterns: Patterns) -> Iterator[tuple[Block, Integers]]:
         yield block, np.nonzero(missing)[1].reshape(len(missing), -1)
 
 
-def gap_covariance(precision: Floats, columns: Integers) -> Floats:
+def conditional_covariance(precision: Floats, columns: Integers) -> Floats:
     """The conditional covariance of the missing columns: (patterns, gaps, gaps).
 
     Notes

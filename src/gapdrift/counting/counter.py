@@ -1,0 +1,340 @@
+"""The counter: rows to the sums of their statistics, many at once."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache, cached_property
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gapdrift.counting.bins import choose_donors, make_bin_table, memberships
+from gapdrift.counting.filling import FilledRows, make_filler
+from gapdrift.counting.patterns import pattern_codes
+from gapdrift.counting.profile import Profile
+from gapdrift.errors import InputError
+from gapdrift.models.normal_scores import UNIT
+from gapdrift.tables.encoding import Encoded
+from gapdrift.tables.frame import MAX_MAGNITUDE
+from gapdrift.tables.histograms import N_INTERVALS, Grid, count_levels, interval_of
+
+__all__ = ["CHUNK", "Counter", "OutOfRangeError", "RowStatistics"]
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+Indices = NDArray[np.intp]
+
+CHUNK = 4_096
+"""Rows counted at once, at most: their scores stay in the cache."""
+
+CHUNK_CELLS = 262_144
+"""Cells counted at once, at most."""
+
+COMPILED_ROWS = 50_000
+"""Rows from which machine code is loaded: it takes seconds to make, though only once."""
+
+N_AVERAGED = 128
+"""Completions over which a row is spread that has too little observed to choose donors by."""
+
+ENOUGH_BITS = 10.0
+"""Collision entropy of observed values from which a row chooses donors by them."""
+
+
+class OutOfRangeError(InputError):
+    """A number is infinite or too large; which one is said elsewhere."""
+
+
+@dataclass(frozen=True, eq=False)
+class RowStatistics:
+    """Statistics of some rows, one by one; sums of them are what `Counter.count` gives.
+
+    Parameters
+    ----------
+    location : (rows, columns) array
+    hidden : (rows, n_paired, n_paired) array
+        Hidden part of the products.
+    bins : (rows, bins) array
+    """
+
+    location: Matrix
+    hidden: Matrix
+    bins: Matrix
+
+
+@dataclass(frozen=True, eq=False)
+class _Scored:
+    """Rows as centred scores, 0 where missing, and what their missing and observed values are known by."""
+
+    scores: Matrix
+    identity: NDArray[np.uint64]
+    codes: NDArray[np.uint64]
+    missing: Callable[[Indices | slice], Mask]
+
+
+class Counter:
+    """Counts rows by a profile.
+
+    Parameters
+    ----------
+    profile : Profile
+    grids : tuple of Grid
+        Histogram of each input column.
+    """
+
+    def __init__(self, profile: Profile, grids: tuple[Grid, ...]) -> None:
+        self.profile, self.grids = profile, grids
+        self.filler = make_filler(profile)
+        self.bin_table = make_bin_table(profile)
+        self._table = profile.score_table
+        self._mixer = _mixers(len(profile.owner))
+        self._chunk = min(CHUNK, max(CHUNK_CELLS // max(len(profile.owner), 1), 16))
+        # The first matrix column of each input column, and whether each has one.
+        self._first_of = np.searchsorted(profile.owner, np.arange(len(grids)))
+        self._intervals = _cell_intervals(profile, grids)
+
+    def count(self, chunks: Iterable[Encoded | Matrix], n_rows: int) -> dict[str, NDArray[np.float64]]:
+        """Sums over rows, as `gapdrift.counting.statistics` describes them, and histograms.
+
+        Parameters
+        ----------
+        chunks : iterable of Encoded or (rows, columns) array
+            In an array, NaN marks a missing value.
+        n_rows : int
+            Of all chunks.
+        """
+        sums = self._zeros()
+        bars = np.zeros((len(self.profile.owner), N_INTERVALS), dtype=np.int64)
+        code = machine_code(n_rows)
+        totals = self.filler.totals()
+        for values, missing in _parts(chunks, self._chunk):
+            scored = self._score(values, missing, bars, code)
+            for filled in self.filler.fill(scored.scores, scored.codes, scored.missing, totals, code):
+                self._add(sums, scored, filled, code)
+            sums["cells"] += self._count_categories(values)
+        sums |= totals.sums()
+        sums["squares"] += sums.pop("extra_squares")
+        sums["cells"] += self._bars(bars)
+        return sums
+
+    def rows(self, rows: Encoded, *, hidden: bool = True) -> RowStatistics:
+        """Statistics of each row.
+
+        Parameters
+        ----------
+        rows : Encoded
+        hidden : bool, default True
+            Whether hidden parts are wanted: they are as large as all pairs.
+        """
+        profile = self.profile
+        n_rows, n_paired = len(rows), len(profile.paired) if hidden else 0
+        found = RowStatistics(
+            np.empty((n_rows, len(profile.owner))),
+            np.empty((n_rows, n_paired, n_paired)),
+            np.empty((n_rows, len(profile.centres))),
+        )
+        bars = np.zeros((len(profile.owner), N_INTERVALS), dtype=np.int64)
+        start = 0
+        for values, missing in _parts([rows], self._chunk):
+            scored = self._score(values, missing, bars, None)
+            for filled in self.filler.fill(scored.scores, scored.codes, scored.missing, self.filler.totals(), None):
+                places = start + np.arange(len(values))[filled.rows]
+                found.location[places] = filled.expected
+                if hidden:
+                    found.hidden[places] = filled.hidden()
+                found.bins[places] = self._memberships(filled, scored.identity[filled.rows], profile.n_spread)
+                lacking = self._lacking(filled)
+                if len(lacking):
+                    few = filled.take(lacking)
+                    found.bins[places[lacking]] = self._memberships(
+                        few, scored.identity[filled.rows][lacking], N_AVERAGED
+                    )
+            start += len(values)
+        return found
+
+    def _zeros(self) -> dict[str, NDArray[np.float64]]:
+        n_columns, n_paired, n_bins = len(self.profile.owner), len(self.profile.paired), len(self.profile.centres)
+        return {
+            "location": np.zeros(n_columns),
+            "location_squares": np.zeros(n_columns),
+            "scatter": np.zeros((n_paired, n_paired)),
+            "squares": np.zeros((n_paired, n_paired)),
+            "bins": np.zeros(n_bins),
+            "bin_products": np.zeros((n_bins, n_bins)),
+            "cells": np.zeros(sum(map(len, self.grids))),
+        }
+
+    def _add(self, sums: dict[str, Any], scored: _Scored, filled: FilledRows, code: Any) -> None:
+        """Add the statistics of some rows."""
+        expected = filled.expected
+        paired = expected if len(self.profile.paired) == expected.shape[1] else expected[:, self.profile.paired]
+        squared = paired * paired
+        scatter = paired.T @ paired
+        sums["location"] += np.ones(len(expected)) @ expected
+        sums["location_squares"] += np.diag(scatter) if paired is expected else (expected * expected).sum(axis=0)
+        sums["scatter"] += scatter
+        sums["squares"] += squared.T @ squared
+        self._add_bins(sums, scored.identity[filled.rows], filled, code)
+
+    def _add_bins(self, sums: dict[str, Any], identity: NDArray[np.uint64], filled: FilledRows, code: Any) -> None:
+        lacking = self._lacking(filled)
+        if len(lacking):
+            # Such rows have few different values: equal ones are looked at once.
+            number, keys = filled.pattern_numbers()[lacking], identity[lacking]
+            both = np.rec.fromarrays([keys, number])
+            _, first, counts = np.unique(both, return_index=True, return_counts=True)
+            shares = self._memberships(filled.take(lacking[first]), keys[first], N_AVERAGED)
+            sums["bins"] += counts @ shares
+            sums["bin_products"] += (shares * counts[:, None]).T @ shares
+        if code is not None and filled.compiled:
+            self._count_compiled(sums, identity, filled, lacking, code)
+            return
+        rest = filled.take(np.delete(np.arange(len(identity)), lacking)) if len(lacking) else filled
+        kept = np.delete(identity, lacking) if len(lacking) else identity
+        shares = self._memberships(rest, kept, self.profile.n_spread)
+        sums["bins"] += shares.sum(axis=0)
+        sums["bin_products"] += shares.T @ shares
+
+    def _memberships(self, filled: FilledRows, identity: NDArray[np.uint64], n_spread: int) -> Matrix:
+        """Shares of the completions of each row in each bin: (rows, bins)."""
+        table = self.bin_table
+        base = table.distances(table.steps(filled.expected))
+        shares = memberships(table, base, None, 1)
+        incomplete = filled.incomplete()
+        if len(incomplete):
+            donors = choose_donors(identity[incomplete], len(self.profile.donors), n_spread)
+            residuals = filled.take(incomplete).residuals(self.profile.donors, donors)
+            shares[incomplete] = memberships(table, base[incomplete], residuals, n_spread)
+        return shares
+
+    def _count_compiled(
+        self, sums: dict[str, Any], identity: NDArray[np.uint64], filled: FilledRows, lacking: Indices, code: Any
+    ) -> None:
+        """`_memberships` of all rows but those that lack observed values, summed up by machine code."""
+        table, n_spread = self.bin_table, self.profile.n_spread
+        counts = np.zeros(table.n_bins, dtype=np.int64)
+        together = np.zeros((table.n_bins, table.n_bins), dtype=np.int64)
+        steps = np.empty(filled.expected.shape, dtype=np.float32)
+        code.to_steps(filled.expected, table.per_step, table.reach, steps)
+        first = choose_donors(identity, len(self.profile.donors), 1)[:, 0]
+        numbers = filled.pattern_numbers()
+        if len(lacking):
+            numbers = numbers.copy()
+            numbers[lacking] = -1
+        code.count_bins(
+            steps @ table.products, table.squares, numbers, *filled.pattern_arrays(), self.profile.donors, first, n_spread,
+            table.products, table.per_step, table.reach, counts, together,
+        )  # fmt: skip
+        sums["bins"] += counts / n_spread
+        sums["bin_products"] += together / n_spread**2
+
+    def _lacking(self, filled: FilledRows) -> Indices:
+        """Incomplete rows with too little observed to choose donors by."""
+        incomplete = filled.incomplete()
+        if not len(incomplete):
+            return incomplete
+        return incomplete[filled.observed_entropy()[incomplete] < ENOUGH_BITS]
+
+    def _score(self, values: Matrix, missing: Mask | None, bars: NDArray[np.int64], code: Any) -> _Scored:
+        if code is not None and len(self.grids) <= 64:
+            return self._score_compiled(values, missing, bars, code)
+        turned = np.array(values.T, order="C")
+        inputs = np.isnan(values) if missing is None else missing
+        hidden = np.ascontiguousarray(inputs.T[self.profile.owner])
+        if missing is None and (np.abs(turned) > MAX_MAGNITUDE).any():
+            raise OutOfRangeError("A number is out of range.")
+        keys = self._table.keys(turned, hidden)
+        scores = np.ascontiguousarray(self._table.scores_of(keys, hidden).T)
+        for column, (cells, gone) in enumerate(zip(keys, hidden, strict=True)):
+            bars[column] += np.bincount(self._intervals[column][cells[~gone]], minlength=N_INTERVALS)
+        identity = (keys * self._mixer[:, None]).sum(axis=0, dtype=np.uint64)
+        return _Scored(scores, identity, pattern_codes(inputs), lambda rows: inputs[rows])
+
+    def _score_compiled(self, values: Matrix, missing: Mask | None, bars: NDArray[np.int64], code: Any) -> _Scored:
+        n_rows = len(values)
+        scores = np.empty(values.shape)
+        identity, codes = np.empty(n_rows, dtype=np.uint64), np.empty(n_rows, dtype=np.uint64)
+        given = np.zeros((0, 0), dtype=bool) if missing is None else missing
+        wrong = code.read_rows(
+            values, given, self.profile.owner, *self._packed, self._mixer, UNIT, MAX_MAGNITUDE, scores, identity, codes, bars
+        )  # fmt: skip
+        if wrong >= 0:
+            raise OutOfRangeError("A number is out of range.")
+        return _Scored(
+            scores, identity, codes, lambda rows: np.isnan(values[rows]) if missing is None else missing[rows]
+        )
+
+    @cached_property
+    def _packed(self) -> tuple[Any, ...]:
+        """Arrays that machine code takes: grids, knots, and scores with intervals."""
+        table = self._table
+        knots = [table.ranked.get(column, np.zeros(0)) for column in range(len(table.low))]
+        starts = np.concatenate([[0], np.cumsum([len(part) for part in knots])])
+        units = np.rint(table.scores / UNIT).astype(np.int64)
+        packed = (units * 256 + self._intervals).astype(np.int32)
+        return table.low, table.per_step, starts, np.concatenate([*knots, np.zeros(0)]), packed
+
+    def _count_categories(self, values: Matrix) -> Vector | float:
+        """Rows of each category; 0 in the places of numbers."""
+        if not any(grid.labels for grid in self.grids):
+            return 0.0
+        parts = [
+            count_levels(values[:, self.profile.owner == index], grid) if grid.labels else np.zeros(len(grid))
+            for index, grid in enumerate(self.grids)
+        ]
+        return np.concatenate(parts)
+
+    def _bars(self, bars: NDArray[np.int64]) -> Vector:
+        """Counts of numbers, all columns one after the other; 0 in the places of categories."""
+        parts = [
+            bars[place].astype(float) if grid.edges else np.zeros(len(grid))
+            for place, grid in zip(self._first_of, self.grids, strict=True)
+        ]
+        return np.concatenate(parts) if parts else np.zeros(0)
+
+
+def _cell_intervals(profile: Profile, grids: tuple[Grid, ...]) -> NDArray[np.uint8]:
+    """Histogram interval of each cell of each column of numbers: (columns, cells)."""
+    places = profile.score_table.places
+    found = np.zeros(places.shape, dtype=np.uint8)
+    for column, owner in enumerate(profile.owner.tolist()):
+        if grids[owner].edges:
+            found[column] = interval_of(places[column], grids[owner])
+    return found
+
+
+def _parts(chunks: Iterable[Encoded | Matrix], size: int) -> Iterator[tuple[Matrix, Mask | None]]:
+    """Runs of rows that fit into the cache."""
+    for chunk in chunks:
+        for start in range(0, len(chunk), size):
+            part = slice(start, start + size)
+            if isinstance(chunk, Encoded):
+                yield chunk.values[part], chunk.missing[part]
+            else:
+                yield chunk[part], None
+
+
+def _mixers(size: int) -> NDArray[np.uint64]:
+    """Odd numbers of 64 bits, always the same ones.
+
+    A row's identity is the sum of its cells in the tables of scores times these, modulo 2^64. They are drawn at
+    random: with numbers in a progression the cells of categories would add up to the same in many ways.
+    """
+    drawn = np.random.default_rng(20_001).integers(2**63, size=size, dtype=np.uint64)
+    return np.asarray(2 * drawn + 1, dtype=np.uint64)
+
+
+def machine_code(n_rows: int) -> Any:
+    """Functions in machine code; None where numba is not installed, and for few rows unless it is loaded anyway."""
+    loaded = _compiled.cache_info().currsize > 0
+    return _compiled() if loaded or n_rows >= COMPILED_ROWS else None
+
+
+@cache
+def _compiled() -> Any:
+    try:
+        return import_module("gapdrift.counting.compiled")
+    except (ImportError, RuntimeError):
+        # No numba, or one without a folder that it may keep machine code in: numpy gives the same sums.
+        return None

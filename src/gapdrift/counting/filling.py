@@ -1,0 +1,431 @@
+"""Rows filled with expected scores, by patterns of missing cells, and what these patterns hide.
+
+Two fillers differ in how the inverse of the model's covariance is held: as a matrix (`DenseFiller`), whose conditional
+covariances are kept by pattern, or as a few factors (`FactorFiller`) for tables of many columns.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gapdrift.counting.patterns import MAX_CODED, KnownPatterns, PatternCache, unknown_parts
+from gapdrift.counting.profile import Profile
+from gapdrift.models.gaussian import DensePrecision, FactorPrecision, Patterns, fill, find_patterns
+from gapdrift.models.gaussian.factor import conditional_factors
+from gapdrift.models.normal_scores import UNIT
+
+__all__ = ["FilledRows", "Filler", "Totals", "make_filler"]
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+Indices = NDArray[np.intp]
+Codes = NDArray[np.uint64]
+MissingOf = Callable[[Any], Mask]
+
+HIDDEN_CELLS = 4_000_000
+"""Cells of the conditional covariances of factor models that are handled at once."""
+
+
+EXACT = 2.0**24
+"""Steps per unit of what patterns hide: sums of millions of rows fit into the 53 bits of a double."""
+
+
+class FilledRows(Protocol):
+    """Rows with expected scores in their missing cells."""
+
+    @property
+    def rows(self) -> Any:
+        """Which rows these are: indices or a slice."""
+        ...
+
+    @property
+    def expected(self) -> Matrix:
+        """Expected scores: (rows, columns)."""
+        ...
+
+    @property
+    def compiled(self) -> bool:
+        """Whether machine code can take these rows."""
+        ...
+
+    def incomplete(self) -> Indices:
+        """Rows with missing cells."""
+        ...
+
+    def observed_entropy(self) -> Vector:
+        """Collision entropy of the observed values of each row, in bits: (rows,)."""
+        ...
+
+    def hidden(self) -> Matrix:
+        """Hidden part of the products of each row: (rows, n_paired, n_paired)."""
+        ...
+
+    def residuals(self, donors: Matrix, choice: Indices) -> Matrix:
+        """Residuals of the chosen donors in the missing cells of each row: (rows * choices, columns)."""
+        ...
+
+    def take(self, places: Indices) -> "FilledRows":
+        """Some of these rows."""
+        ...
+
+    def pattern_numbers(self) -> Indices:
+        """Equal numbers for rows with equal patterns: (rows,)."""
+        ...
+
+    def pattern_arrays(self) -> tuple[Any, ...]:
+        """Arrays of patterns for machine code."""
+        ...
+
+
+class Totals(Protocol):
+    """Sums that depend on patterns of missing cells, collected while rows are filled."""
+
+    def sums(self) -> dict[str, Matrix]:
+        """The sums "hidden", "extra_squares", "missing", "missing_pairs" and "n_missing"."""
+        ...
+
+
+class Filler(Protocol):
+    """Fills rows with expected scores."""
+
+    def totals(self) -> Any:
+        """Totals of no rows."""
+        ...
+
+    def fill(self, scores: Matrix, codes: Codes, missing: MissingOf, totals: Any, code: Any) -> Iterator[FilledRows]:
+        """Fill some rows, and add what their patterns hide to the totals.
+
+        Parameters
+        ----------
+        scores : (rows, columns) array
+            Centred scores, 0 where missing. May be overwritten.
+        codes : (rows,) array of uint64
+        missing : callable
+            Missing input columns of some rows.
+        totals : Totals
+        code : module or None
+            Functions in machine code.
+        """
+        ...
+
+
+def make_filler(profile: Profile) -> Filler:
+    """Filler of a profile, by how it holds the inverse of the model's covariance."""
+    return DenseFiller(profile) if isinstance(profile.precision, DensePrecision) else FactorFiller(profile)
+
+
+def _exact(matrices: Matrix) -> Matrix:
+    """Entries rounded so that their sums over patterns are exact, in whatever order patterns were met."""
+    return np.rint(matrices * EXACT) * (1.0 / EXACT)
+
+
+def missing_sums(missing: Mask, counts: Vector, paired: Indices) -> dict[str, Matrix]:
+    """Sums of the statistics of missingness over patterns.
+
+    Parameters
+    ----------
+    missing : (patterns, input columns) array of bool
+    counts : (patterns,) array
+        Rows of each pattern.
+    paired : (n_missing_paired,) array of int
+    """
+    plain = missing.astype(float)
+    number = plain.sum(axis=1)
+    few = plain[:, paired]
+    return {
+        "missing": counts @ plain,
+        "missing_pairs": (few * counts[:, None]).T @ few,
+        "n_missing": np.array([counts @ number**2, counts @ number**4]),
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class _DenseRows:
+    """Rows filled by known patterns."""
+
+    filler: "DenseFiller"
+    rows: Any
+    expected: Matrix
+    known: KnownPatterns
+    index: Indices
+
+    compiled = True
+
+    def incomplete(self) -> Indices:
+        return np.flatnonzero(self.index)
+
+    def observed_entropy(self) -> Vector:
+        return ((~self.known.missing) @ self.filler.profile.entropy)[self.index]
+
+    def hidden(self) -> Matrix:
+        used, place = np.unique(self.index, return_inverse=True)
+        paired = self.filler.profile.paired
+        return self.filler.hidden_of(self.known, used)[:, paired[:, None], paired][place]
+
+    def residuals(self, donors: Matrix, choice: Indices) -> Matrix:
+        return self.known.solve(np.repeat(self.index, choice.shape[1]), donors[choice.ravel()])
+
+    def take(self, places: Indices) -> "_DenseRows":
+        return _DenseRows(self.filler, self.rows, self.expected[places], self.known, self.index[places])
+
+    def pattern_numbers(self) -> Indices:
+        return self.index
+
+    def pattern_arrays(self) -> tuple[Any, ...]:
+        known = self.known
+        return known.column_start, known.columns, known.covariance_start, known.covariance
+
+
+@dataclass(eq=False)
+class _DenseTotals:
+    """Rows of each pattern, and sums over those whose patterns are not kept."""
+
+    filler: "DenseFiller"
+    counts: Vector = field(default_factory=lambda: np.zeros(1))
+    extra: Matrix = field(init=False)
+    others: list[dict[str, Matrix]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        size = len(self.filler.profile.owner)
+        self.extra = np.zeros((size, size))
+
+    def add(self, known: KnownPatterns, index: Indices, *, kept: bool) -> None:
+        """Count rows by pattern; patterns that are not kept are summed up at once."""
+        counts = np.bincount(index).astype(float)
+        if kept:
+            total = np.zeros(max(len(self.counts), len(counts)))
+            total[: len(self.counts)] += self.counts
+            total[: len(counts)] += counts
+            self.counts = total
+        else:
+            self.others = [_added([*self.others, self.filler.pattern_sums(known, counts)])]
+
+    def sums(self) -> dict[str, Matrix]:
+        kept = self.filler.pattern_sums(self.filler.kept_patterns(), self.counts)
+        paired = self.filler.profile.paired
+        return _added([kept, *self.others]) | {"extra_squares": self.extra[np.ix_(paired, paired)]}
+
+
+def _added(parts: list[dict[str, Matrix]]) -> dict[str, Matrix]:
+    return {name: np.sum([part[name] for part in parts], axis=0) for name in parts[0]}
+
+
+class DenseFiller:
+    """Fills rows by a precision matrix, with conditional covariances kept by pattern.
+
+    Parameters
+    ----------
+    profile : Profile
+    """
+
+    def __init__(self, profile: Profile) -> None:
+        assert isinstance(profile.precision, DensePrecision)
+        assert profile.moments is not None
+        self.profile, self.precision = profile, profile.precision
+        matrix = profile.precision.matrix
+        self._crossed = profile.moments @ matrix
+        self._inner = matrix @ profile.moments @ matrix
+        self._cache = PatternCache(profile.precision, profile.owner, len(profile.entropy))
+
+    def totals(self) -> _DenseTotals:
+        """Totals of no rows."""
+        return _DenseTotals(self)
+
+    def kept_patterns(self) -> KnownPatterns:
+        """All patterns that are kept so far; their numbers never change."""
+        return self._cache.known
+
+    def fill(
+        self, scores: Matrix, codes: Codes, missing: MissingOf, totals: _DenseTotals, code: Any
+    ) -> Iterator[_DenseRows]:
+        """See `Filler.fill`."""
+        if len(self.profile.entropy) > MAX_CODED:
+            rest = np.arange(len(scores))
+        else:
+            known, index = self._cache.find(codes)
+            rest = np.flatnonzero(index < 0)
+            here: Any = np.flatnonzero(index >= 0) if len(rest) else slice(None)
+            totals.add(known, index[here], kept=True)
+            yield self._fill_known(scores[here], known, index[here], here, totals, code)
+        if len(rest):
+            for rows, described, index in unknown_parts(missing(rest), self.profile.owner, self.precision):
+                totals.add(described, index, kept=False)
+                yield self._fill_known(scores[rest[rows]], described, index, rest[rows], totals, code)
+
+    def _fill_known(
+        self, scores: Matrix, known: KnownPatterns, index: Indices, rows: Any, totals: _DenseTotals, code: Any
+    ) -> _DenseRows:
+        if code is not None:
+            arrays = known.column_start, known.columns, known.covariance_start, known.covariance
+            code.fill_rows(scores, index, *arrays, self.precision.matrix, UNIT, totals.extra)
+            return _DenseRows(self, rows, scores, known, index)
+        expected = fill_known(self.precision, known, index, scores)
+        size = len(self.precision.matrix)
+        for places, columns, covariance in known.blocks(index):
+            plain = expected[places[:, None], columns]
+            products = plain[:, :, None] * plain[:, None, :]
+            cells = columns[:, :, None] * size + columns[:, None, :]
+            extra = covariance * (2.0 * products + covariance)
+            totals.extra += np.bincount(cells.ravel(), extra.ravel(), size * size).reshape(size, size)
+        return _DenseRows(self, rows, expected, known, index)
+
+    def pattern_sums(self, known: KnownPatterns, counts: Vector) -> dict[str, Matrix]:
+        """Hidden products and missingness, summed over so many rows of each pattern."""
+        used = np.flatnonzero(counts)
+        size = len(self._inner)
+        covariance, squared = np.zeros(size * size), np.zeros(size * size)
+        for places, columns, chosen in known.blocks(used):
+            weight = counts[used[places]][:, None, None]
+            cells = (columns[:, :, None] * size + columns[:, None, :]).ravel()
+            square = chosen @ self._inner.ravel()[cells].reshape(chosen.shape) @ chosen
+            covariance += np.bincount(cells, (_exact(chosen) * weight).ravel(), size * size)
+            squared += np.bincount(cells, (_exact(square) * weight).ravel(), size * size)
+        crossed = self._crossed @ covariance.reshape(size, size)
+        hidden = crossed + crossed.T - squared.reshape(size, size)
+        paired = self.profile.paired
+        missing = missing_sums(known.missing[used], counts[used], self.profile.missing_paired)
+        return {"hidden": hidden[np.ix_(paired, paired)]} | missing
+
+    def hidden_of(self, known: KnownPatterns, numbers: Indices) -> Matrix:
+        """Hidden products of single rows of each pattern: (numbers, columns, columns).
+
+        Notes
+        -----
+        With G the second moments of the completed reference and S the conditional covariance, 0 where observed,
+        products of expected scores lack G P S + S P G - S P G P S on average over the reference.
+        """
+        size = len(self._inner)
+        hidden = np.zeros((len(numbers), size, size))
+        for places, columns, chosen in known.blocks(numbers):
+            whole = np.zeros((len(places), size, size))
+            whole[np.arange(len(places))[:, None, None], columns[:, :, None], columns[:, None, :]] = chosen
+            crossed = self._crossed @ whole
+            hidden[places] = crossed + crossed.transpose(0, 2, 1) - whole @ self._inner @ whole
+        return hidden
+
+
+def fill_known(precision: DensePrecision, known: KnownPatterns, index: Indices, scores: Matrix) -> Matrix:
+    """`gapdrift.models.gaussian.fill` by known patterns, rounded to whole multiples of a unit.
+
+    Parameters
+    ----------
+    precision : DensePrecision
+    known : KnownPatterns
+    index : (rows,) array of int
+    scores : (rows, columns) array
+        Centred, 0 where missing.
+    """
+    expected = scores - known.solve(index, precision.multiply(scores))
+    return np.rint(expected * (1.0 / UNIT)) * UNIT
+
+
+@dataclass(frozen=True, eq=False)
+class _FactorRows:
+    """Rows filled by a model of few factors."""
+
+    filler: "FactorFiller"
+    rows: Any
+    expected: Matrix
+    missing: Mask
+    patterns: Patterns
+
+    compiled = False
+
+    def incomplete(self) -> Indices:
+        return np.flatnonzero(self.patterns.index)
+
+    def observed_entropy(self) -> Vector:
+        return ~self.missing @ self.filler.profile.entropy
+
+    def hidden(self) -> Matrix:
+        return self.filler.conditional_covariance(self.missing)
+
+    def residuals(self, donors: Matrix, choice: Indices) -> Matrix:
+        repeated = Patterns(self.patterns.missing, np.repeat(self.patterns.index, choice.shape[1]))
+        return self.filler.precision.solve(repeated, donors[choice.ravel()])
+
+    def take(self, places: Indices) -> "_FactorRows":
+        patterns = Patterns(self.patterns.missing, self.patterns.index[places])
+        return _FactorRows(self.filler, self.rows, self.expected[places], self.missing[places], patterns)
+
+    def pattern_numbers(self) -> Indices:
+        return self.patterns.index
+
+    def pattern_arrays(self) -> tuple[Any, ...]:
+        raise NotImplementedError
+
+
+@dataclass(eq=False)
+class _FactorTotals:
+    """Sums over rows of any patterns."""
+
+    parts: dict[str, Matrix]
+
+    def sums(self) -> dict[str, Matrix]:
+        return self.parts
+
+
+class FactorFiller:
+    """Fills rows by a model of few factors; products lack what the model itself expects.
+
+    Parameters
+    ----------
+    profile : Profile
+    """
+
+    def __init__(self, profile: Profile) -> None:
+        assert isinstance(profile.precision, FactorPrecision)
+        self.profile, self.precision = profile, profile.precision
+
+    @cached_property
+    def _step(self) -> int:
+        return max(1, HIDDEN_CELLS // max(len(self.profile.paired), 1) ** 2)
+
+    def totals(self) -> _FactorTotals:
+        """Totals of no rows."""
+        size = len(self.profile.paired)
+        none = np.zeros((1, len(self.profile.entropy)), dtype=bool)
+        return _FactorTotals(
+            {"hidden": np.zeros((size, size)), "extra_squares": np.zeros((size, size))}
+            | missing_sums(none, np.zeros(1), self.profile.missing_paired)
+        )
+
+    def fill(
+        self, scores: Matrix, codes: Codes, missing: MissingOf, totals: _FactorTotals, code: Any
+    ) -> Iterator[_FactorRows]:
+        """See `Filler.fill`."""
+        del codes, code
+        inputs = missing(slice(None))
+        patterns = find_patterns(inputs[:, self.profile.owner])
+        expected = np.rint(fill(self.precision, patterns, scores) * (1.0 / UNIT)) * UNIT
+        self._add(totals, inputs, expected[:, self.profile.paired])
+        yield _FactorRows(self, slice(None), expected, inputs, patterns)
+
+    def _add(self, totals: _FactorTotals, missing: Mask, expected: Matrix) -> None:
+        found = missing_sums(missing, np.ones(len(missing)), self.profile.missing_paired)
+        for name, array in found.items():
+            totals.parts[name] = totals.parts[name] + array
+        incomplete = np.flatnonzero(missing.any(axis=1))
+        for start in range(0, len(incomplete), self._step):
+            rows = incomplete[start : start + self._step]
+            covariance = self.conditional_covariance(missing[rows])
+            products = expected[rows][:, :, None] * expected[rows][:, None, :]
+            totals.parts["hidden"] = totals.parts["hidden"] + covariance.sum(axis=0)
+            extra = (covariance * (2.0 * products + covariance)).sum(axis=0)
+            totals.parts["extra_squares"] = totals.parts["extra_squares"] + extra
+
+    def conditional_covariance(self, missing: Mask) -> Matrix:
+        """Conditional covariance of the paired columns of each row, 0 where observed: (rows, n_paired, n_paired)."""
+        wide = missing[:, self.profile.owner]
+        paired = self.profile.paired
+        factors = conditional_factors(self.precision.model, wide)
+        loadings = np.where(wide[:, paired, None], self.precision.loadings[paired], 0.0)
+        covariance = loadings @ factors @ loadings.transpose(0, 2, 1)
+        place = np.arange(len(paired))
+        covariance[:, place, place] += np.where(wide[:, paired], self.precision.noise[paired], 0.0)
+        return covariance

@@ -1,0 +1,176 @@
+"""The statistics of a row, defined once.
+
+With z the centred normal scores of a row, o its observed and m its missing cells, and S the conditional covariance of
+the missing cells under the Gaussian model:
+
+- *location*: the expected scores e, which are z in o and E[z_m | z_o] in m;
+- *dependence*: for every pair i <= j the expected product e_i e_j + h_ij, where h, the hidden part, is what products of
+  expected scores lack on average over the reference seen through this row's missing cells;
+- *bins*: the shares of the row's completions that are nearest to each centre. A complete row is its own completion; an
+  incomplete one has several, e plus the residuals of donors that the row's observed values choose;
+- *rates*: 1 for each missing input column, 0 for each observed one;
+- *patterns*: 1 for each pair of input columns that are missing together, and the squared number of missing columns.
+
+`tests/naive.py` has the same in loops. Evidence holds the sums over rows of these statistics and of their squares, and
+the sums of products that joint tests need; `sums_of` and `squares_of` put them in the order of `Layout`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Layout", "missing_statistics", "power_means", "product_statistics", "squares_of", "sums_of"]
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+Indices = NDArray[np.intp]
+Sums = Mapping[str, NDArray[np.float64]]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where each kind of statistic stands in a vector of all of them.
+
+    Parameters
+    ----------
+    location, dependence, bins, rates, patterns : slice
+    n_paired, n_missing_paired : int
+        Matrix columns whose pairs are compared, and input columns compared for being missing together.
+
+    Examples
+    --------
+    >>> layout = Layout.of(n_columns=3, n_paired=3, n_bins=4, n_inputs=2, n_missing_paired=2)
+    >>> layout.dependence, layout.patterns
+    (slice(3, 9, None), slice(15, 17, None))
+    """
+
+    location: slice
+    dependence: slice
+    bins: slice
+    rates: slice
+    patterns: slice
+    n_paired: int
+    n_missing_paired: int
+
+    @classmethod
+    def of(cls, n_columns: int, n_paired: int, n_bins: int, n_inputs: int, n_missing_paired: int) -> "Layout":
+        """Layout of the given numbers of columns and bins."""
+        n_pairs = n_paired * (n_paired + 1) // 2
+        n_patterns = n_missing_paired * (n_missing_paired - 1) // 2 + 1
+        ends = np.cumsum([0, n_columns, n_pairs, n_bins, n_inputs, n_patterns]).tolist()
+        return cls(*(slice(start, stop) for start, stop in pairwise(ends)), n_paired, n_missing_paired)
+
+    @property
+    def size(self) -> int:
+        """Number of statistics."""
+        return self.patterns.stop
+
+    @property
+    def values(self) -> slice:
+        """Statistics of the values: location, dependence and bins."""
+        return slice(0, self.bins.stop)
+
+    @property
+    def missingness(self) -> slice:
+        """Statistics of what is missing: rates and patterns."""
+        return slice(self.rates.start, self.patterns.stop)
+
+    @property
+    def pairs(self) -> tuple[Indices, Indices]:
+        """First and second of each pair, as places among the paired columns; a column with itself included."""
+        first, second = np.triu_indices(self.n_paired)
+        return first, second
+
+    @property
+    def missing_pairs(self) -> tuple[Indices, Indices]:
+        """First and second of each pair, as places among the input columns compared for being missing together."""
+        first, second = np.triu_indices(self.n_missing_paired, k=1)
+        return first, second
+
+
+def sums_of(layout: Layout, sums: Sums) -> Vector:
+    """Sums of all statistics, in the order of the layout, out of the sums of evidence."""
+    products = sums["scatter"] + sums["hidden"]
+    return np.concatenate(
+        [
+            sums["location"],
+            products[layout.pairs],
+            sums["bins"],
+            sums["missing"],
+            sums["missing_pairs"][layout.missing_pairs],
+            sums["n_missing"][:1],
+        ]
+    )
+
+
+def squares_of(layout: Layout, sums: Sums) -> Vector:
+    """Sums of the squares of all statistics, in the order of the layout, out of the sums of evidence."""
+    return np.concatenate(
+        [
+            sums["location_squares"],
+            sums["squares"][layout.pairs],
+            np.diag(sums["bin_products"]),
+            sums["missing"],
+            sums["missing_pairs"][layout.missing_pairs],
+            sums["n_missing"][1:],
+        ]
+    )
+
+
+def product_statistics(layout: Layout, expected: Matrix, hidden: Matrix) -> Matrix:
+    """Products of all pairs, of each row: (rows, pairs).
+
+    Parameters
+    ----------
+    layout : Layout
+    expected : (rows, n_paired) array
+        Expected scores of the paired columns.
+    hidden : (rows, n_paired, n_paired) array
+        Hidden part of their products.
+    """
+    first, second = layout.pairs
+    return expected[:, first] * expected[:, second] + hidden[:, first, second]
+
+
+def missing_statistics(layout: Layout, missing: Mask, paired: Indices) -> Matrix:
+    """Rates and patterns of each row: (rows, statistics).
+
+    Parameters
+    ----------
+    layout : Layout
+    missing : (rows, input columns) array of bool
+    paired : (n_missing_paired,) array of int
+        Input columns compared for being missing together.
+    """
+    plain = missing.astype(float)
+    first, second = (paired[places] for places in layout.missing_pairs)
+    return np.column_stack([plain, plain[:, first] * plain[:, second], plain.sum(axis=1) ** 2])
+
+
+def power_means(layout: Layout, expected: Matrix, paired: Indices, bins: Matrix, missing: Matrix) -> Matrix:
+    """Means of the first four powers of all statistics over some rows: (4, statistics).
+
+    The powers of a product are products of powers, so that those of all pairs are four matrix products; what is hidden
+    is left out of them.
+
+    Parameters
+    ----------
+    layout : Layout
+    expected : (rows, columns) array
+    paired : (n_paired,) array of int
+    bins : (rows, bins) array
+    missing : (rows, statistics of missingness) array
+    """
+    found = []
+    for power in (1, 2, 3, 4):
+        raised = expected**power
+        few = raised[:, paired]
+        products = (few.T @ few)[layout.pairs] / len(expected)
+        found.append(
+            np.concatenate([raised.mean(axis=0), products, (bins**power).mean(axis=0), (missing**power).mean(axis=0)])
+        )
+    return np.stack(found)

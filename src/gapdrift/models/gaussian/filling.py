@@ -1,0 +1,148 @@
+"""The one way in which missing cells are filled: with the values that a Gaussian model expects.
+
+With P the inverse of the model's covariance, x a centred row with zeros in its missing cells m, and S = (P_mm)^-1 the
+conditional covariance of these cells, the expected values are -S (P x)_m. The residual that another, complete row d
+would leave in the same cells is S (P d)_m. Both are one function of a vector, `DensePrecision.solve` or
+`FactorPrecision.solve`.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from gapdrift.models.gaussian.dense import DenseGaussian, conditional_covariance, dense_blocks
+from gapdrift.models.gaussian.factor import FactorGaussian, conditional_factors, factor_blocks
+from gapdrift.models.gaussian.patterns import Floats, Patterns, apply, inverse
+
+__all__ = ["DensePrecision", "FactorPrecision", "Precision", "exact_precision", "fill", "precision_of"]
+
+SIGNIFICAND = 53
+"""Bits of a double."""
+
+
+@dataclass(frozen=True, eq=False)
+class DensePrecision:
+    """Inverse of a full covariance matrix.
+
+    Parameters
+    ----------
+    matrix : array of shape (columns, columns)
+    """
+
+    matrix: Floats
+
+    def multiply(self, rows: Floats) -> Floats:
+        """P x of each row."""
+        return rows @ self.matrix
+
+    def solve(self, patterns: Patterns, vectors: Floats) -> Floats:
+        """(P_mm)^-1 v_m in the missing cells of each row, 0 in the others: (rows, columns)."""
+        solved = np.zeros(vectors.shape)
+        for block, columns in dense_blocks(patterns):
+            cells = block.rows[:, None], columns[block.local]
+            solved[cells] = apply(conditional_covariance(self.matrix, columns), block.local, vectors[cells])
+        return solved
+
+
+@dataclass(frozen=True, eq=False)
+class FactorPrecision:
+    """Inverse of the covariance L L' + diag(noise) of a few factors, which is never built.
+
+    Parameters
+    ----------
+    loadings : array of shape (columns, rank)
+    noise : array of shape (columns,)
+    """
+
+    loadings: Floats
+    noise: Floats
+
+    @cached_property
+    def model(self) -> FactorGaussian:
+        return FactorGaussian(np.zeros(len(self.noise)), self.loadings, self.noise)
+
+    def multiply(self, rows: Floats) -> Floats:
+        """P x of each row: diag(noise)^-1 (x - L E[z | x])."""
+        complete = np.zeros((1, len(self.noise)), dtype=np.bool_)
+        weights = self.loadings / self.noise[:, None]
+        factors = rows @ weights @ conditional_factors(self.model, complete)[0]
+        return (rows - factors @ self.loadings.T) / self.noise
+
+    def solve(self, patterns: Patterns, vectors: Floats) -> Floats:
+        """(P_mm)^-1 v_m in the missing cells of each row, 0 in the others: (rows, columns).
+
+        Notes
+        -----
+        (P_mm)^-1 = Cov[x_m | x_o] = diag(noise_m) + L_m Cov[z | x_o] L_m'.
+        """
+        solved = np.zeros(vectors.shape)
+        for block in factor_blocks(patterns, self.loadings.shape[1] ** 2):
+            missing = patterns.missing[block.patterns]
+            inside = np.where(missing[block.local], vectors[block.rows], 0.0)
+            factors = apply(conditional_factors(self.model, missing), block.local, inside @ self.loadings)
+            filled = inside * self.noise + factors @ self.loadings.T
+            solved[block.rows] = np.where(missing[block.local], filled, 0.0)
+        return solved
+
+
+Precision = DensePrecision | FactorPrecision
+
+
+def precision_of(model: DenseGaussian | FactorGaussian) -> Precision:
+    """The inverse of a model's covariance."""
+    if isinstance(model, DenseGaussian):
+        return DensePrecision(inverse(model.covariance))
+    return FactorPrecision(model.loadings, model.noise)
+
+
+def exact_precision(precision: DensePrecision, largest: float, unit: float) -> DensePrecision:
+    """A precision rounded so that products with rows are exact.
+
+    Parameters
+    ----------
+    precision : DensePrecision
+    largest, unit : float
+        Rows hold whole multiples of ``unit``, a power of two, up to ``largest``.
+
+    Notes
+    -----
+    If all terms of a sum are whole multiples of one number, and so few that 53 bits hold the sum, it does not depend
+    on the order in which they are added up: matrix products of any library, and machine code, then give the same.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> float(exact_precision(DensePrecision(np.eye(2) / 3.0), 8.0, 2.0**-14).matrix[0, 0] * 2**35 % 1)
+    0.0
+    """
+    matrix = (precision.matrix + precision.matrix.T) / 2.0
+    top = float(np.abs(matrix).max(initial=1e-300)) * largest * len(matrix) / unit
+    spare = SIGNIFICAND - 1 - int(np.ceil(np.log2(top)))
+    return DensePrecision(np.rint(np.ldexp(matrix, spare)) * 2.0**-spare)
+
+
+def fill(precision: Precision, patterns: Patterns, centred: Floats) -> Floats:
+    """Rows with expected values in their missing cells.
+
+    Parameters
+    ----------
+    precision : DensePrecision or FactorPrecision
+    patterns : Patterns
+        Of the rows' missing cells.
+    centred : array of shape (rows, columns)
+        Less the model's mean, 0 in missing cells.
+
+    Returns
+    -------
+    array of shape (rows, columns)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gapdrift.models.gaussian.patterns import find_patterns
+    >>> precision = DensePrecision(np.linalg.inv(np.array([[1.0, 0.5], [0.5, 1.0]])))
+    >>> fill(precision, find_patterns(np.array([[False, True]])), np.array([[2.0, 0.0]])).round(6)
+    array([[2., 1.]])
+    """
+    return centred - precision.solve(patterns, precision.multiply(centred))

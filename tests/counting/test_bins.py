@@ -1,0 +1,57 @@
+import numpy as np
+import pytest
+
+from gapdrift.counting.bins import BinTable, choose_donors, make_bin_table, memberships
+
+
+@pytest.mark.parametrize("kind", ["narrow", "wide", "mixed", "factors"])
+def test_whole_steps_find_the_nearest_centre(kind, fitted):
+    profile = fitted[kind].reference_.profile
+    table = make_bin_table(profile)
+    positions = np.random.default_rng(0).normal(size=(2_000, len(profile.owner)))
+    found = table.distances(table.steps(positions)).argmin(axis=1)
+    away = ((positions @ profile.directions)[:, None] - profile.centres) ** 2
+    exact = away.sum(axis=2)
+    worse = exact[np.arange(2_000), found] - exact.min(axis=1)
+    # A step is a small part of a standard deviation: only rows between two centres may go to the other one.
+    assert (worse > 0).mean() < 0.05
+    assert worse.max() < 0.1 * np.median(exact.min(axis=1))
+    assert np.abs(table.distances(table.steps(1e6 * positions))).max() < 2**23
+
+
+def test_steps_are_whole_and_within_reach():
+    code = pytest.importorskip("gapdrift.counting.compiled")
+    table = BinTable(64.0, 256.0, np.zeros((5, 2), np.float32), np.zeros(2, np.float32))
+    rows = np.random.default_rng(0).normal(scale=3.0, size=(400, 5))
+    steps = table.steps(rows)
+    assert steps.tolist() == np.clip(np.floor(rows * 64.0 + 0.5), -256, 256).tolist()
+    compiled = np.empty(rows.shape, dtype=np.float32)
+    code.to_steps(rows, 64.0, 256.0, compiled)
+    assert compiled.tolist() == steps.tolist()
+
+
+@pytest.mark.parametrize("n_bins", [2, 32, 256])
+def test_the_first_of_equally_near_bins_is_taken(n_bins):
+    code = pytest.importorskip("gapdrift.counting.compiled")
+    rng = np.random.default_rng(0)
+    distances = rng.integers(-(2**20), 2**20, size=(500, n_bins)).astype(np.float32)
+    distances[:, rng.integers(n_bins, size=3)] = -(2.0**22)
+    keys = np.empty(n_bins, dtype=np.int32)
+    assert [code._nearest(row, keys) for row in distances] == distances.argmin(axis=1).tolist()
+
+
+def test_donors_are_evenly_spaced_and_start_anywhere():
+    identity = np.random.default_rng(0).integers(2**63, size=20_000, dtype=np.uint64)
+    chosen = choose_donors(identity, 100, 4)
+    assert np.array_equal((chosen - chosen[:, :1]) % 100, np.tile([0, 25, 50, 75], (20_000, 1)))
+    counts = np.bincount(chosen[:, 0], minlength=100)
+    # 200 are expected of each; six deviations are 85.
+    assert np.abs(counts - 200).max() < 85
+
+
+def test_memberships_are_shares_of_completions():
+    table = BinTable(1.0, 256.0, np.array([[-2.0, 2.0]], np.float32), np.array([1.0, 1.0], np.float32))
+    base = table.distances(table.steps(np.array([[0.0], [3.0]])))
+    residuals = np.array([[1.0], [-2.0], [-3.0], [1.0], [1.0], [1.0], [1.0], [-9.0]])
+    assert memberships(table, base, residuals, 4).tolist() == [[0.5, 0.5], [0.75, 0.25]]
+    assert memberships(table, base, None, 1).tolist() == [[1.0, 0.0], [1.0, 0.0]]
