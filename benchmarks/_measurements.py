@@ -168,11 +168,11 @@ def compare_parquet(reference: str, window: str) -> dict[str, float]:
     return {"seconds": end - start, "fit": fitted - start, "mebibytes": _peak()}
 
 
-def test_local(path: str) -> dict[str, float]:
+def time_local(path: str) -> dict[str, float]:
     return _test_twice(_fit_named(), path)
 
 
-def test_dask(path: str) -> dict[str, float]:
+def time_dask(path: str) -> dict[str, float]:
     import dask.dataframe as dd  # noqa: PLC0415
     from dask.distributed import Client, LocalCluster  # noqa: PLC0415
 
@@ -184,7 +184,7 @@ def test_dask(path: str) -> dict[str, float]:
         return found | {"floor": best(lambda: frame.map_partitions(len, meta=int).compute(), 1)}
 
 
-def test_spark(path: str) -> dict[str, float]:
+def time_spark(path: str) -> dict[str, float]:
     from pyspark.sql import SparkSession  # noqa: PLC0415
 
     detector = _fit_named()
@@ -238,7 +238,7 @@ MEASUREMENTS: dict[str, Callable[..., dict[str, float]]] = {
     "write chunks": write_chunks,
     "read": read_parquet,
     "parquet": compare_parquet,
-    "local": test_local,
-    "dask": test_dask,
-    "spark": test_spark,
+    "local": time_local,
+    "dask": time_dask,
+    "spark": time_spark,
 }
