@@ -4,6 +4,7 @@ Only the public interface of gapdrift is used, so that an older checkout can be 
 """
 
 import json
+import os
 import resource
 import sys
 import time
@@ -187,10 +188,10 @@ def time_dask(path: str) -> dict[str, float]:
 def time_spark(path: str) -> dict[str, float]:
     from pyspark.sql import SparkSession  # noqa: PLC0415
 
+    os.environ["PYSPARK_PYTHON"] = sys.executable
     detector = _fit_named()
     builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", False)
-    builder = builder.config("spark.pyspark.python", sys.executable).config("spark.driver.memory", "4g")
-    session = builder.getOrCreate()
+    session = builder.config("spark.driver.memory", "4g").getOrCreate()
     frame = session.read.parquet(path)
     found = _test_twice(detector, frame)
     found["floor"] = best(lambda: frame.mapInArrow(_only_count, "n long").collect(), 1)
