@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["Bar", "finish", "finish_rows", "say"]
+__all__ = ["Bar", "finish", "finish_rows", "left_out", "say"]
 
 _COMPARE = {">=": operator.ge, "<=": operator.le, "<": operator.lt}
 
@@ -32,11 +32,16 @@ def say(text: str) -> None:
         print(f"\r\033[K{text} ...", end="", file=sys.stderr, flush=True)
 
 
+def left_out(what: str, reason: str) -> None:
+    """Print that bars are left out, and why."""
+    _clear()
+    print(f"Left out: {what}. {reason}")
+
+
 def finish(bars: Sequence[Bar]) -> None:
     """Print the table of bars; exit with 1 where one is missed."""
-    if sys.stderr.isatty():
-        print("\r\033[K", end="", file=sys.stderr)
-    width = max(len(bar.name) for bar in bars)
+    _clear()
+    width = max((len(bar.name) for bar in bars), default=0)
     for bar in bars:
         verdict = "ok    " if bar.reached else "MISSED"
         print(f"{verdict} {bar.name:<{width}}  {bar.figure:>9.3g} {bar.sign} {bar.bound:g}  {bar.note}")
@@ -52,3 +57,9 @@ def finish_rows(header: Sequence[str], rows: Sequence[Sequence[str]], missed: in
         print("  ".join(str(cell).ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
     print(f"{missed} bar(s) missed")
     sys.exit(1 if missed else 0)
+
+
+def _clear() -> None:
+    """Remove the line of progress."""
+    if sys.stderr.isatty():
+        print("\r\033[K", end="", file=sys.stderr, flush=True)
