@@ -17,7 +17,7 @@ from gapdrift.errors import NotFittedError
 from gapdrift.execution import engine_of, gather
 from gapdrift.persistence.archive import write_file
 from gapdrift.persistence.state import pack_detector
-from gapdrift.results.result import DriftResult
+from gapdrift.results import DriftResult
 from gapdrift.tables.schema import Schema
 
 __all__ = ["Detector"]

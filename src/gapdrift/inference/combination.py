@@ -47,15 +47,15 @@ class Component:
     p_value : float
     simulated : (draws,) array
         p-values of the draws.
-    statistic : float
-    degrees_of_freedom : int
+    statistic : float or None
+    degrees_of_freedom : int or None
     """
 
     name: str
     p_value: float
     simulated: Vector
-    statistic: float = 0.0
-    degrees_of_freedom: int = 0
+    statistic: float | None = None
+    degrees_of_freedom: int | None = None
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ def largest(name: str, contrast: Contrast, draws: Matrix) -> Component | None:
     simulated = 2.0 * ndtr(-np.abs(draws[:, contrast.usable]).max(axis=1))
     number = effective_number(simulated)
     smallest = float(p_values.min())
-    return Component(name, adjust(smallest, number), _adjust_all(simulated, number), 0.0, int(contrast.usable.sum()))
+    return Component(name, adjust(smallest, number), _adjust_all(simulated, number))
 
 
 def wald(name: str, contrast: Contrast, null: Null, max_rank: int) -> Component | None:

@@ -227,13 +227,13 @@ def _together(name: str, parts: list[tuple[Component | None, float]]) -> Compone
 def _combine_findings(name: str, parts: list[tuple[Component | None, float]]) -> Finding:
     whole = _together(name, parts)
     if whole is None:
-        return Finding(name, 0.0, 0, 1.0, 0.0, reason="No statistic varies enough to be tested.")
+        return Finding(name, None, None, 1.0, None, reason="No statistic varies enough to be tested.")
     findings = tuple(
-        Finding(c.name, c.statistic, c.degrees_of_freedom, max(c.p_value, SMALLEST_P), 0.0)
+        Finding(c.name, c.statistic, c.degrees_of_freedom, max(c.p_value, SMALLEST_P), None)
         for c, _ in parts
         if c is not None
     )
-    return Finding(name, 0.0, 0, max(whole.p_value, SMALLEST_P), 0.0, parts=findings)
+    return Finding(name, None, None, max(whole.p_value, SMALLEST_P), None, parts=findings)
 
 
 def _part(null: Null, block: slice) -> Null:

@@ -364,7 +364,7 @@ def _fingerprint(schema: Schema, profile: Profile, grids: tuple[Grid, ...]) -> s
 
 def _undetermined(reference: ConditionalReference, window: Evidence, alpha: float) -> DriftResult:
     reason = f"The window has {window.n_rows} row(s), expected at least {MIN_WINDOW}."
-    finding = Finding("values", 0.0, 0, 1.0, 0.0, reason=reason)
+    finding = Finding("values", None, None, 1.0, None, reason=reason)
     notes = (*reference.notes, *sorted(window.notes), reason)
     return DriftResult(None, 1.0, alpha, reference.evidence.n_rows, window.n_rows, finding, warnings=notes)
 
@@ -445,7 +445,7 @@ def _hardly_seen(values: Finding, profile: Profile, window: Evidence) -> Finding
     if observed >= MIN_OBSERVED:
         return values
     reason = f"Only {observed:.1%} of the window's cells are observed: nothing can be said of its values."
-    return Finding("values", 0.0, 0, 1.0, 0.0, reason=reason)
+    return Finding("values", None, None, 1.0, None, reason=reason)
 
 
 def _only_seen(tests: FeatureTests, profile: Profile, window: Evidence) -> FeatureTests:
@@ -503,7 +503,7 @@ def _decide(
     if p_value >= alpha:
         return False, ()
     alarms = [f for f in (values, gaps) if f is not None and f.p_value < alpha]
-    largest = max((finding.effect_size for finding in alarms), default=0.0)
+    largest = max((finding.effect_size or 0.0 for finding in alarms), default=0.0)
     if largest >= reference.min_effect:
         return True, notes
     note = f"A difference was found, but its effect size {largest:.3g} is below min_effect {reference.min_effect:g}."
