@@ -14,11 +14,11 @@ from gapdrift.results.report.sentences import (
 from gapdrift.results.report.words import (
     Name,
     Phrase,
+    cut_text,
     effect_word,
     format_count,
     format_missing_change,
     format_p_value,
-    put_on_one_line,
     replace_invisible,
     shorten,
 )
@@ -127,7 +127,7 @@ def _render_notes(result: DriftResult) -> str:
     warnings = other_warnings(result)
     if not warnings:
         return ""
-    lines = [f"- {escape(put_on_one_line(warning[:MAX_LETTERS]))}" for warning in warnings[:MAX_NOTES]]
+    lines = [f"- {escape(cut_text(warning, MAX_LETTERS))}" for warning in warnings[:MAX_NOTES]]
     more = [f"- and {format_count(len(warnings) - MAX_NOTES)} more"] if len(warnings) > MAX_NOTES else []
     return "\n".join(["**Notes**", "", *lines, *more])
 

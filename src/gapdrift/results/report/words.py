@@ -10,6 +10,7 @@ __all__ = [
     "EFFECT_RULE",
     "Name",
     "Phrase",
+    "cut_text",
     "describe_chance",
     "effect_word",
     "format_count",
@@ -94,6 +95,18 @@ def put_on_one_line(text: str) -> str:
     ('two lines', True)
     """
     return " ".join(replace_invisible(text).split())
+
+
+def cut_text(text: str, most: int) -> str:
+    """Text on one line, with an ellipsis instead of what lies beyond ``most`` letters.
+
+    Examples
+    --------
+    >>> cut_text("a long note", 6)
+    'a long…'
+    """
+    line = put_on_one_line(text)
+    return line if len(line) <= most else f"{line[:most]}\N{HORIZONTAL ELLIPSIS}"
 
 
 def replace_invisible(text: str) -> str:

@@ -3,7 +3,7 @@
 from gapdrift.results.report.markup import escape_text
 from gapdrift.results.report.ranking import other_warnings
 from gapdrift.results.report.sections._section import Report, Section
-from gapdrift.results.report.words import format_count
+from gapdrift.results.report.words import cut_text, format_count
 
 __all__ = ["make_notes"]
 
@@ -17,11 +17,7 @@ def make_notes(report: Report) -> Section | None:
     warnings = other_warnings(report.result)
     if not warnings:
         return None
-    items = "\n".join(f"<li>{_render(warning)}</li>" for warning in warnings[:MAX_NOTES])
+    items = "\n".join(f"<li>{escape_text(cut_text(warning, MAX_LETTERS))}</li>" for warning in warnings[:MAX_NOTES])
     rest = len(warnings) - MAX_NOTES
     more = f"<p class='fine'>And {format_count(rest)} more: the JSON has them all.</p>" if rest > 0 else ""
     return Section("notes", "Notes", f'<ul class="notes">{items}</ul>{more}')
-
-
-def _render(words: str) -> str:
-    return escape_text(words if len(words) <= MAX_LETTERS else f"{words[:MAX_LETTERS]}\N{HORIZONTAL ELLIPSIS}")

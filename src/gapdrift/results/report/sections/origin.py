@@ -2,13 +2,13 @@
 
 from gapdrift.results.report.markup import escape_text
 from gapdrift.results.report.sections._section import Report, Section
-from gapdrift.results.report.words import format_count
+from gapdrift.results.report.words import cut_text, format_count
 from gapdrift.results.result import Setting
 
 __all__ = ["make_origin"]
 
 MAX_LETTERS = 300
-"""Letters of a setting."""
+"""Letters of a term or of its value."""
 
 
 def make_origin(report: Report) -> Section:
@@ -23,7 +23,8 @@ def make_origin(report: Report) -> Section:
         *[(name, _describe_setting(value)) for name, value in settings.items()],
         *([("Made", report.made)] if report.made else []),
     ]
-    rows = "".join(f"<div><dt>{_render(term)}</dt><dd>{_render(words)}</dd></div>\n" for term, words in items)
+    cut = ((escape_text(cut_text(words, MAX_LETTERS)) for words in item) for item in items)
+    rows = "".join(f"<div><dt>{term}</dt><dd>{words}</dd></div>\n" for term, words in cut)
     return Section("origin", "Data and settings", f'<dl class="settings">{rows}</dl>')
 
 
@@ -38,7 +39,3 @@ def _describe_setting(value: Setting) -> str:
     if value is None or value == "":
         return "none"
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _render(words: str) -> str:
-    return escape_text(words if len(words) <= MAX_LETTERS else f"{words[:MAX_LETTERS]}\N{HORIZONTAL ELLIPSIS}")

@@ -4,7 +4,7 @@ from gapdrift.results.report.charts import draw_shares
 from gapdrift.results.report.markup import Cell, Head, allow_breaks, escape_text, render_table
 from gapdrift.results.report.ranking import alarming_sides
 from gapdrift.results.report.sections._section import LEGEND, Report, Section
-from gapdrift.results.report.words import format_number, format_percent, put_on_one_line, shorten
+from gapdrift.results.report.words import cut_text, format_number, format_percent, shorten
 from gapdrift.results.result import BinFinding
 
 __all__ = ["make_regions"]
@@ -58,18 +58,13 @@ def make_regions(report: Report) -> Section | None:
 def describe_bin(entry: BinFinding) -> str:
     """A bin in words: what sets it apart, or else its centre."""
     if entry.description:
-        return _shorten_text(entry.description)
+        return cut_text(entry.description, MAX_LETTERS)
     parts = [
         f"{shorten(name, 32)} {shorten(value, 32) if isinstance(value, str) else format_number(value)}"
         for name, value in entry.centre.items()
     ]
     more = f" and {len(parts) - 5:,} more" if len(parts) > 5 else ""
-    return _shorten_text("around " + ", ".join(parts[:5]) + more)
-
-
-def _shorten_text(words: str) -> str:
-    words = put_on_one_line(words)
-    return words if len(words) <= MAX_LETTERS else f"{words[:MAX_LETTERS]}\N{HORIZONTAL ELLIPSIS}"
+    return cut_text("around " + ", ".join(parts[:5]) + more, MAX_LETTERS)
 
 
 def _rank(entry: BinFinding) -> tuple[float, float]:
