@@ -23,7 +23,7 @@ from gapdrift.detectors.mdlfwf.reference import FuzzyReference
 from gapdrift.errors import ParameterError, StorageError
 from gapdrift.persistence.archive import FORMAT_VERSION, Package, reading, write_file
 from gapdrift.persistence.state import Reader, pack_record, read_reference, read_settings
-from gapdrift.results.result import DriftResult
+from gapdrift.results import DriftResult
 from gapdrift.tables.schema import Schema
 
 __all__ = ["describe", "dumps", "load", "loads", "save"]

@@ -4,11 +4,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gapdrift.inference.findings import combine_verdict, holm, merge_bins
-from gapdrift.results.result import Finding
+from gapdrift.results import Finding
 
 
 def finding(p_value):
-    return Finding("values", 0.0, 0, p_value, 0.0)
+    return Finding("values", None, None, p_value, 0.0)
 
 
 @given(st.lists(st.floats(1e-6, 1.0), min_size=1, max_size=8))

@@ -47,6 +47,8 @@ def test_bin_empty_on_both_sides_is_left_out():
 def test_impossible_tests_say_why(first, second, reason):
     finding = pearson(np.array(first), np.array(second))
     assert (finding.p_value, finding.determined) == (1.0, False)
+    assert (finding.statistic, finding.degrees_of_freedom, finding.effect_size) == (None, None, None)
+    assert finding.contributions == ()
     assert reason in finding.reason
 
 

@@ -14,7 +14,7 @@ from gapdrift.models.imputation import ChainedRegressions, ConstantFill
 from gapdrift.models.normal_scores import Scores
 from gapdrift.models.partition import Partition
 from gapdrift.persistence.soundness import CHECKS, check_reference
-from gapdrift.results.result import Histogram
+from gapdrift.results import Histogram
 from gapdrift.tables.histograms import Grid
 from gapdrift.tables.schema import Column, Schema
 

@@ -16,8 +16,8 @@ from gapdrift.counting.evidence import Evidence
 from gapdrift.errors import NotFittedError
 from gapdrift.execution import engine_of, gather
 from gapdrift.persistence.archive import write_file
-
-from gapdrift.results.result import DriftResult
+from gapdrift.results import DriftResult
+from gapdrift.tables.schema import Schema
 from gapdrift.tables.schema import Schema
 
 __all__ = ["Detector"]

@@ -13,7 +13,7 @@ from gapdrift.inference.combination import Component, combine, effective_number,
 from gapdrift.inference.contrast import Contrast, Sample, Shape, compare, covariance_of, entry_p_values, standardised
 from gapdrift.inference.null import Null
 from gapdrift.inference.pearson import MIN_EXPECTED, SMALLEST_P
-from gapdrift.results.result import Finding
+from gapdrift.results import Finding
 
 __all__ = [
     "Comparison",

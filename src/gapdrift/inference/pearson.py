@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtrc
 
-from gapdrift.results.result import Finding
+from gapdrift.results import Finding
 
 __all__ = ["MIN_EXPECTED", "SMALLEST_P", "expected_frequencies", "pearson"]
 
@@ -28,8 +28,9 @@ def pearson(reference: Vector, window: Vector) -> Finding:
     Returns
     -------
     finding : Finding
-        ``contributions`` are those of the bins to the statistic. With fewer than two bins in use, or no
-        row on a side, nothing can be said: ``p_value`` is 1 and ``reason`` says why.
+        ``contributions`` are those of the bins to the statistic. With fewer than two bins in use, or no row on a
+        side, no test is possible: ``reason`` says why, ``p_value`` is 1, and statistic, degrees of freedom and effect
+        size are None.
 
     Notes
     -----
@@ -50,9 +51,9 @@ def pearson(reference: Vector, window: Vector) -> Finding:
     expected = expected_frequencies(reference, window)
     used = np.all(expected > SMALLEST_P, axis=0)
     reason = _why_not(totals.ravel(), int(used.sum()))
-    contributions = np.zeros(table.shape[1])
     if reason:
-        return Finding("pearson", 0.0, 0, 1.0, 0.0, tuple(contributions.tolist()), reason)
+        return Finding("pearson", None, None, 1.0, None, reason=reason)
+    contributions = np.zeros(table.shape[1])
     contributions[used] = ((table - expected)[:, used] ** 2 / expected[:, used]).sum(axis=0)
     statistic, degrees = float(contributions.sum()), int(used.sum()) - 1
     effect = 0.5 * float(np.abs(np.subtract(*(table / totals))).sum())

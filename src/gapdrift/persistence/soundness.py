@@ -28,7 +28,7 @@ from gapdrift.models.hot_deck import EmpiricalResiduals, GaussianResiduals
 from gapdrift.models.imputation import ChainedRegressions, ConstantFill
 from gapdrift.models.normal_scores import Scores
 from gapdrift.models.partition import Partition
-from gapdrift.results.result import DriftResult, FeatureFinding, Finding, Histogram
+from gapdrift.results import DriftResult, FeatureFinding, Finding, Histogram
 from gapdrift.tables.encoding import Encoded
 from gapdrift.tables.histograms import N_INTERVALS, Grid
 from gapdrift.tables.schema import Column, Schema

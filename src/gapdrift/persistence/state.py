@@ -39,7 +39,7 @@ from gapdrift.models.normal_scores import Scores
 from gapdrift.models.partition import Partition
 from gapdrift.persistence.archive import Package, pack
 from gapdrift.persistence.soundness import CHECKS, check_reference
-from gapdrift.results.result import BinFinding, DriftResult, FeatureFinding, Finding, Histogram
+from gapdrift.results import BinFinding, DriftResult, FeatureFinding, Finding, Histogram
 from gapdrift.tables.histograms import Grid
 from gapdrift.tables.schema import Column, Schema
 

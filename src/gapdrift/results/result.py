@@ -1,4 +1,6 @@
-"""What a test found: records without logic beyond showing themselves."""
+"""What a test found, as records; the code that shows a record is imported when it is asked for."""
+
+# ruff: noqa: PLC0415
 
 import json
 from collections.abc import Mapping
@@ -8,35 +10,35 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gapdrift.errors import ParameterError
-from gapdrift.results.report.fragment import render_fragment
-from gapdrift.results.report.html import render
-from gapdrift.results.report.markdown import render_markdown
-from gapdrift.results.report.plot import draw_feature, draw_features
-from gapdrift.results.report.summary import summarise
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["BinFinding", "DriftResult", "FeatureFinding", "Finding", "Histogram"]
+__all__ = ["BinFinding", "DriftResult", "FeatureFinding", "Finding", "Histogram", "Setting"]
 
 Plain = bool | int | float | str | None
+
+Setting = Plain | tuple[Plain, ...]
 """A setting that JSON can hold."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One test: statistic, p-value, effect size.
+    """One test: its statistic, p-value and effect size.
 
     Parameters
     ----------
     name : str
-    statistic : float
-    degrees_of_freedom : int
+    statistic : float or None
+        None where there is no single statistic: several tests were combined, or no test was possible.
+    degrees_of_freedom : int or None
+        None where the distribution of the statistic has none.
     p_value : float
         Above 0 and at most 1; 1 where no test was possible.
-    effect_size : float
+    effect_size : float or None
+        How large the difference is, whatever the number of rows; None where it could not be determined.
     contributions : tuple of float
-        What each bin adds to the statistic.
+        What each bin adds to the statistic; empty where the test uses no bins, or where none was possible.
     reason : str
         Why no test was possible; empty where one was.
     parts : tuple of Finding
@@ -46,13 +48,15 @@ class Finding:
     --------
     >>> Finding("pearson", 4.0, 1, 0.0455, 0.2).determined
     True
+    >>> Finding("pearson", None, None, 1.0, None, reason="The window has no rows.").determined
+    False
     """
 
     name: str
-    statistic: float
-    degrees_of_freedom: int
+    statistic: float | None
+    degrees_of_freedom: int | None
     p_value: float
-    effect_size: float
+    effect_size: float | None
     contributions: tuple[float, ...] = ()
     reason: str = ""
     parts: tuple["Finding", ...] = ()
@@ -70,11 +74,11 @@ class Histogram:
     Parameters
     ----------
     labels : tuple of str
-        Levels of a category; empty for numbers.
+        Categories of the column; empty for a column of numbers.
     edges : tuple of float
-        Limits of the intervals, one more than there are; empty for categories.
+        Limits of the intervals, one more than there are intervals; empty for a column of categories.
     reference, window : tuple of float
-        Shares of the observed cells.
+        Share of the observed cells in each category or interval; all 0 on a side without observed cells.
 
     Examples
     --------
@@ -90,7 +94,7 @@ class Histogram:
 
 @dataclass(frozen=True)
 class FeatureFinding:
-    """One input column: its gaps and, where the detector tests columns one by one, its values.
+    """One input column: its missing cells and, where the detector tests columns one by one, its values.
 
     Parameters
     ----------
@@ -98,13 +102,15 @@ class FeatureFinding:
     missing_reference, missing_window : float
         Shares of missing cells.
     p_value, adjusted_p_value : float or None
-        Of the column's values, alone and adjusted for the number of columns (Holm); None where the detector does
-        not test single columns.
+        Test of the column's values, alone and adjusted for the number of columns (Holm); None where the detector
+        does not test single columns, or where the column has no values to test.
     effect_size : float or None
-        How far the column moved, in standard deviations or in units of correlation.
+        How far the values moved: in standard deviations for numbers, in shares of rows for categories, in units of
+        correlation where the column depends on another one differently. None where they were not tested.
     missing_p_value, adjusted_missing_p_value : float or None
-        Of the column's share of missing cells.
+        Test of the column's share of missing cells, likewise.
     histogram : Histogram or None
+        None where the detector keeps no distributions, or where the column has no values.
 
     Examples
     --------
@@ -125,14 +131,15 @@ class FeatureFinding:
 
 @dataclass(frozen=True)
 class BinFinding:
-    """One bin: the share of rows in it, and what it adds to the statistic.
+    """One bin, a region of similar rows: the share of rows in it, and what it adds to the statistic.
 
     Parameters
     ----------
     centre : mapping of str to float or str
-        Values of the columns at the centre; for a category its most frequent level there.
+        Value of each column at the centre: a number, or the category that is most frequent there.
     share_reference, share_window : float
-    contribution : float
+    contribution : float or None
+        None where no test was possible.
     description : str
         What sets the bin apart, in words.
 
@@ -145,7 +152,7 @@ class BinFinding:
     centre: Mapping[str, float | str]
     share_reference: float
     share_window: float
-    contribution: float
+    contribution: float | None
     description: str = ""
 
 
@@ -156,24 +163,24 @@ class DriftResult:
     Parameters
     ----------
     drift : bool or None
-        None is undetermined: too little data to say; ``warnings`` says why.
+        None means undetermined: there is too little data to tell, and ``warnings`` says why.
     p_value : float
         Of the verdict; never 0, never NaN, 1 where undetermined.
     alpha : float
-        Rate of false alarms asked for.
+        Significance level: the rate of false alarms asked for.
     n_reference, n_window : int
         Rows on each side.
     values : Finding
         Drift of the values.
     missingness : Finding or None
-        Drift of the gaps, where the detector tests it.
+        Drift of what is missing; None where the detector does not test it, or where nothing is missing.
     features : tuple of FeatureFinding
-        One for each input column that takes part.
+        One for each input column that was compared, in the order of the table.
     bins : tuple of BinFinding
     warnings : tuple of str
         Sentences about anything that was ignored, replaced or doubtful.
     settings : mapping of str to plain values
-        Detector, version and parameters; empty where no detector told them.
+        Detector, version and parameters; empty where the result was made by hand.
 
     Examples
     --------
@@ -202,11 +209,13 @@ class DriftResult:
     features: tuple[FeatureFinding, ...] = ()
     bins: tuple[BinFinding, ...] = ()
     warnings: tuple[str, ...] = ()
-    settings: Mapping[str, Plain | tuple[Plain, ...]] = field(default_factory=dict)
+    settings: Mapping[str, Setting] = field(default_factory=dict)
 
     def summary(self) -> str:
-        """Few lines for people: verdict, data, test, gaps, warnings."""
-        return summarise(self.to_dict())
+        """Result in a few lines of text: verdict, data, tests, gaps, warnings."""
+        from gapdrift.results.report.summary import render_summary
+
+        return render_summary(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Result as plain dicts, lists, numbers and strings."""
@@ -234,7 +243,7 @@ class DriftResult:
         title : str, optional
             Shown above the verdict.
         sources : mapping of str to str or path, optional
-            Where the data come from: "reference", "window", and anything else worth telling.
+            Where the data come from: "reference", "window", and anything else the reader should know.
         made : str, optional
             When the page was made. Without it nothing in the page depends on the time: the same result gives the
             same bytes.
@@ -251,8 +260,10 @@ class DriftResult:
         >>> "Stations, June" in page, len(page) < 100_000
         (True, True)
         """
-        page = render(
-            self.to_dict(),
+        from gapdrift.results.report.html import render_html
+
+        page = render_html(
+            self,
             title=_check_text("title", title) or "Drift report",
             sources=_check_sources(sources),
             made=_check_text("made", made),
@@ -277,14 +288,18 @@ class DriftResult:
         <BLANKLINE>
         500 rows in the reference, 5 in the window; alpha 0.05; DriftDetector of gapdrift ...
         """
-        return render_markdown(self.to_dict())
+        from gapdrift.results.report.markdown import render_markdown
+
+        return render_markdown(self)
 
     def _repr_html_(self) -> str:
         """Result as a notebook shows it: verdict, key facts, leading columns."""
-        return render_fragment(self.to_dict())
+        from gapdrift.results.report.fragment import render_fragment
+
+        return render_fragment(self)
 
     def plot(self, feature: str | None = None) -> "Figure":
-        """Chart of all columns, values beside gaps, or of the two distributions of one column.
+        """Chart of all columns, values beside missing cells, or of the two distributions of one column.
 
         Parameters
         ----------
@@ -296,8 +311,9 @@ class DriftResult:
         figure : matplotlib Figure
             Needs the extra ``plot``.
         """
-        record = self.to_dict()
-        return draw_features(record) if feature is None else draw_feature(record, feature)
+        from gapdrift.results.report.plot import draw_feature, draw_features
+
+        return draw_features(self) if feature is None else draw_feature(self, feature)
 
 
 def _check_text(name: str, value: str | None) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 from gapdrift.counting.evidence import Evidence
 from gapdrift.detectors.base import Detector
 from gapdrift.errors import HistoryError, InputError
-from gapdrift.results.result import DriftResult
+from gapdrift.results import DriftResult
 from gapdrift.storage import dumps, loads
 from gapdrift.streaming.adaptation import as_table, plain_cells, refit
 from gapdrift.streaming.clock import as_datetime, format_duration

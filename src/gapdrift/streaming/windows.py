@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from gapdrift.results import DriftResult
 from gapdrift.results.report.words import format_p_value
-from gapdrift.results.result import DriftResult
 
 __all__ = ["ZONES", "WindowResult"]
 

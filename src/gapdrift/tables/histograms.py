@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gapdrift.results.result import Histogram
+from gapdrift.results import Histogram
 from gapdrift.tables.encoding import Encoded
 from gapdrift.tables.schema import Column, Schema
 

@@ -1,4 +1,4 @@
-"""Results of every kind, to be told in every format."""
+"""Results of every kind, to be shown in every format."""
 
 from html.parser import HTMLParser
 
@@ -19,11 +19,11 @@ ODD_NAMES = (
     " ",
     "\ud800",
 )
-ODD_LEVELS = ("<img src=x onerror=alert(1)>", "\u05e9\u05dc\u05d5\u05dd", "b" * 300, "]]></svg>")
+ODD_CATEGORIES = ("<img src=x onerror=alert(1)>", "\u05e9\u05dc\u05d5\u05dd", "b" * 300, "]]></svg>")
 
 
 def odd_table(n_rows, shift, rng):
-    """Names, levels and numbers that nobody wishes for."""
+    """Names, categories and numbers that nobody wishes for."""
     table = {name: rng.normal(shift, 1.0, n_rows) for name in ODD_NAMES}
     table["huge"] = 1e90 * rng.normal(shift, 1.0, n_rows)
     table["tiny"] = 1e-200 * rng.normal(shift, 1.0, n_rows)
@@ -31,7 +31,7 @@ def odd_table(n_rows, shift, rng):
     table["constant"] = np.full(n_rows, 5.0 + shift)
     table["empty"] = np.full(n_rows, np.nan)
     shares = (0.4, 0.3, 0.2, 0.1) if shift else (0.1, 0.2, 0.3, 0.4)
-    table["levels"] = rng.choice(np.array(ODD_LEVELS, dtype=object), n_rows, p=shares)
+    table["categories"] = rng.choice(np.array(ODD_CATEGORIES, dtype=object), n_rows, p=shares)
     return table
 
 
@@ -50,13 +50,13 @@ def wide_result(n_columns, name="column {}"):
         )
         for place in range(n_columns)
     )
-    parts = tuple(gd.Finding(part, 12.0, 3, 1e-10, 0.0) for part in ("location", "dependence", "bins"))
-    values = gd.Finding("values", 0.0, 0, 1e-10, 0.9, parts=parts)
+    parts = tuple(gd.Finding(part, 12.0, 3, 1e-10, 0.4) for part in ("location", "dependence", "bins"))
+    values = gd.Finding("values", None, None, 1e-10, 0.9, parts=parts)
     centre = dict.fromkeys((feature.name for feature in features), 1.0)
     bins = tuple(gd.BinFinding(centre, 0.05, float(share), 3.0) for share in rng.dirichlet(np.ones(20)))
     notes = tuple(f"Column {feature.name!r} has values that the reference does not have." for feature in features)
-    gaps = gd.Finding("missingness", 0.0, 0, 1e-10, 0.8)
-    return gd.DriftResult(True, 1e-9, 0.05, 10**6, 10**9, values, gaps, features, bins, notes)
+    missingness = gd.Finding("missingness", None, None, 1e-10, 0.8)
+    return gd.DriftResult(True, 1e-9, 0.05, 10**6, 10**9, values, missingness, features, bins, notes)
 
 
 @pytest.fixture(scope="session")
@@ -133,3 +133,19 @@ class Page(HTMLParser):
     def all(self, *tags):
         """Elements of these tags, in order."""
         return [element for element in self.elements if element["tag"] in tags]
+
+    def section(self, key):
+        """Section with this id."""
+        return next(element for element in self.all("section") if element["attributes"]["id"] == key)
+
+    def rows(self, key):
+        """Cells of the rows of a section's tables, as text; folded tables are left out."""
+        return [[cell["text"] for cell in row["children"]] for row in _body_rows(self.section(key))]
+
+
+def _body_rows(element):
+    if element["tag"] == "details":
+        return []
+    if element["tag"] == "tbody":
+        return element["children"]
+    return [row for child in element["children"] for row in _body_rows(child)]

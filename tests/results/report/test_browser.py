@@ -109,7 +109,7 @@ def test_tables_are_sorted_by_keyboard(open_page):
     page.keyboard.press("Space")
     assert head.get_attribute("aria-sort") == "descending"
     assert names.all_inner_texts() == sorted(ranked, reverse=True)
-    assert "descending" in page.locator("#told").inner_text()
+    assert "descending" in page.locator("#status").inner_text()
     effects = page.locator("#columns th", has_text="Effect size")
     effects.locator("button").click()
     assert effects.get_attribute("aria-sort") == "descending"

@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 
 import gapdrift as gd
-from tests.results.report.conftest import ODD_LEVELS, ODD_NAMES, Page, wide_result
+from tests.results.report.conftest import ODD_CATEGORIES, ODD_NAMES, Page, wide_result
 
 KINDS = ("drift", "gaps", "both", "none", "small", "undetermined", "gone", "mdlfwf", "mdlfwf empty", "one column")
 KINDS += ("odd", "wide")
@@ -29,10 +29,10 @@ def test_the_page_is_well_formed(results, kind):
 @every_kind
 def test_headings_are_in_order_and_the_verdict_is_the_first(results, kind):
     headings = Page(results[kind].to_html()).all("h1", "h2", "h3", "h4")
-    levels = [int(heading["tag"][1]) for heading in headings]
-    assert levels[0] == 1
-    assert levels.count(1) == 1
-    assert all(after <= before + 1 for before, after in pairwise(levels))
+    depths = [int(heading["tag"][1]) for heading in headings]
+    assert depths[0] == 1
+    assert depths.count(1) == 1
+    assert all(after <= before + 1 for before, after in pairwise(depths))
     assert all(heading["text"].strip() for heading in headings)
 
 
@@ -76,11 +76,11 @@ def test_the_policy_names_style_and_script_by_their_hashes(results):
         assert f"{directive} 'sha256-{digest}'" in policy
 
 
-def test_names_and_levels_cannot_break_out(results):
+def test_names_and_categories_cannot_break_out(results):
     page = results["odd"].to_html(title="<b>title</b>", sources={"<i>": "<u>"}, made="<s>")
     assert not re.search(r"<(script>alert|img|i|u|s|b)\b", page)
     assert page.count("<script") == page.count("</script") == 1
-    for raw in (*ODD_NAMES, *ODD_LEVELS):
+    for raw in (*ODD_NAMES, *ODD_CATEGORIES):
         if "<" in raw or "\x00" in raw or "\N{RIGHT-TO-LEFT OVERRIDE}" in raw:
             assert raw not in page
     page.encode("utf-8")
@@ -99,7 +99,7 @@ def test_a_thousand_columns_stay_below_a_megabyte(name):
     assert len(Page(page).all("figure")) == 8
 
 
-def test_more_columns_are_cut_and_said_so():
+def test_more_columns_are_cut_and_the_page_says_so():
     page = wide_result(1_500).to_html()
     assert "the first 1,000 of 1,500 columns" in page
     assert len(page.encode()) < 1_000_000
@@ -122,7 +122,7 @@ def test_sections_come_in_their_order(results):
     assert headings == [
         "Columns",
         "Distributions",
-        "Missing cells",
+        "Gaps",
         "Where rows lie",
         "Tests behind the verdict",
         "Data and settings",
@@ -130,7 +130,7 @@ def test_sections_come_in_their_order(results):
     assert "Notes" in [heading["text"] for heading in Page(results["odd"].to_html()).all("h2")]
 
 
-def test_title_sources_and_time_are_told(results):
+def test_title_sources_and_time_are_shown(results):
     page = results["drift"].to_html(title="June", sources={"reference": "may.csv", "job": "nightly"}, made="2026-06-01")
     for words in ("<title>Drift: June</title>", "may.csv (500 rows)", "nightly", "2026-06-01"):
         assert words in page
@@ -142,7 +142,7 @@ def test_options_of_another_type_are_refused(results, options):
         results["drift"].to_html(**options)
 
 
-def test_a_place_that_cannot_be_written_is_told(results, tmp_path):
+def test_a_place_that_cannot_be_written_is_named(results, tmp_path):
     with pytest.raises(gd.ParameterError, match=r"cannot be written to .*nowhere.*folder that exists"):
         results["drift"].to_html(tmp_path / "nowhere" / "report.html")
 

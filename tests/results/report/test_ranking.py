@@ -1,6 +1,14 @@
 import dataclasses
 
-from gapdrift.results.report.ranking import alarms, compares_gaps, missing_cells, rank_features, rank_gaps, state
+from gapdrift.results.report.ranking import (
+    alarming_sides,
+    compares_missingness,
+    mean_missing,
+    other_warnings,
+    rank_by_missingness,
+    rank_features,
+    state,
+)
 
 STATES = {
     "drift": "drift",
@@ -15,16 +23,16 @@ STATES = {
 
 
 def test_states(results):
-    assert {kind: state(results[kind].to_dict()) for kind in STATES} == STATES
+    assert {kind: state(results[kind]) for kind in STATES} == STATES
 
 
 def test_sides_that_alarm(results):
-    told = {kind: alarms(results[kind].to_dict()) for kind in ("drift", "gaps", "both", "gone", "mdlfwf")}
-    assert told == {
+    found = {kind: alarming_sides(results[kind]) for kind in ("drift", "gaps", "both", "gone", "mdlfwf")}
+    assert found == {
         "drift": ["values"],
-        "gaps": ["gaps"],
-        "both": ["values", "gaps"],
-        "gone": ["gaps"],
+        "gaps": ["missingness"],
+        "both": ["values", "missingness"],
+        "gone": ["missingness"],
         "mdlfwf": ["values"],
     }
 
@@ -52,16 +60,23 @@ def test_order_of_the_columns(results):
         )
         for name, (p_value, adjusted, effect, missing, gap_p) in cases.items()
     )
-    record = dataclasses.replace(results["drift"], features=features).to_dict()
-    ranked = [feature["name"] for feature in rank_features(record)]
+    result = dataclasses.replace(results["drift"], features=features)
+    ranked = [feature.name for feature in rank_features(result)]
     assert ranked == ["far", "near, yet surer", "more gaps", "gaps", "nearly", "still"]
-    assert [feature["name"] for feature in rank_gaps(record)][:2] == ["more gaps", "gaps"]
-    before, after = missing_cells(record)
+    assert [feature.name for feature in rank_by_missingness(result)][:2] == ["more gaps", "gaps"]
+    before, after = mean_missing(result)
     assert abs(before - 0.1) < 1e-12
     assert abs(after - 0.3) < 1e-12
 
 
 def test_a_detector_without_a_test_of_gaps(results):
-    assert not compares_gaps(results["mdlfwf"].to_dict())
-    assert compares_gaps(results["one column"].to_dict())
-    assert missing_cells(results["undetermined"].to_dict()) is None
+    assert not compares_missingness(results["mdlfwf"])
+    assert compares_missingness(results["one column"])
+    assert mean_missing(results["undetermined"]) is None
+
+
+def test_the_reason_of_the_verdict_is_no_warning_of_its_own(results):
+    result = results["undetermined"]
+    assert result.values.reason in result.warnings
+    assert result.values.reason not in other_warnings(result)
+    assert len(other_warnings(results["wide"])) == 1_000

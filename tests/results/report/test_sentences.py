@@ -2,8 +2,14 @@ import dataclasses
 
 import pytest
 
-from gapdrift.results.report.sentences import certainty, headline, nature, next_step, other_side
-from gapdrift.results.report.words import plain
+from gapdrift.results.report.sentences import (
+    say_headline,
+    say_how_sure,
+    say_next_step,
+    say_what_differs,
+    say_what_stayed,
+)
+from gapdrift.results.report.words import to_plain_text
 
 HEADLINES = {
     "none": "No change found: the values and the gaps of the window look like those of the reference.",
@@ -16,11 +22,11 @@ HEADLINES = {
 
 @pytest.mark.parametrize("kind", HEADLINES)
 def test_headlines(results, kind):
-    assert plain(headline(results[kind].to_dict())) == HEADLINES[kind]
+    assert to_plain_text(say_headline(results[kind])) == HEADLINES[kind]
 
 
-def test_moved_columns_are_named_in_the_headline(results):
-    words = plain(headline(results["drift"].to_dict()))
+def test_changed_columns_are_named_in_the_headline(results):
+    words = to_plain_text(say_headline(results["drift"]))
     assert words.startswith("The data have changed: the values of ")
     assert "temperature" in words
     assert "humidity" in words
@@ -28,25 +34,25 @@ def test_moved_columns_are_named_in_the_headline(results):
 
 
 def test_gaps_alone_are_no_change_of_values(results):
-    record = results["gaps"].to_dict()
-    words = plain(headline(record))
-    assert words.startswith("What is missing has changed: ")
+    result = results["gaps"]
+    words = to_plain_text(say_headline(result))
+    assert words.startswith("The gaps have changed: ")
     assert words.endswith(" and 2 more columns have more gaps than before.")
-    assert plain(other_side(record)) == "The values themselves look as before."
-    assert nature(record) == ()
+    assert to_plain_text(say_what_stayed(result)) == "The values themselves look as before."
+    assert say_what_differs(result) == ()
 
 
-def test_both_are_told_together(results):
-    words = plain(headline(results["both"].to_dict()))
+def test_both_are_in_one_headline(results):
+    words = to_plain_text(say_headline(results["both"]))
     assert "differ from the reference, and " in words
     assert words.endswith("have more gaps than before.")
-    assert "Find out why" in plain(next_step(results["both"].to_dict()))
+    assert "Find out why" in to_plain_text(say_next_step(results["both"]))
 
 
-def test_a_window_without_values_is_told_by_its_gaps(results):
-    record = results["gone"].to_dict()
-    assert "missing" in plain(headline(record))
-    assert "nothing can be said of its values" in plain(other_side(record))
+def test_a_window_without_values_is_described_by_its_gaps(results):
+    result = results["gone"]
+    assert to_plain_text(say_headline(result)).startswith("The gaps have changed: ")
+    assert "nothing can be said of its values" in to_plain_text(say_what_stayed(result))
 
 
 def test_one_column_with_fewer_gaps(results):
@@ -54,29 +60,29 @@ def test_one_column_with_fewer_gaps(results):
         dataclasses.replace(feature, missing_reference=0.5, missing_window=0.1, adjusted_missing_p_value=p)
         for feature, p in zip(results["gaps"].features, (1e-9, 1.0, 1.0, 1.0, 1.0), strict=True)
     ]
-    record = dataclasses.replace(results["gaps"], features=tuple(features)).to_dict()
-    assert plain(headline(record)) == "What is missing has changed: temperature has fewer gaps than before."
-    assert plain(next_step(record)).startswith("Find out why temperature goes missing less often")
+    result = dataclasses.replace(results["gaps"], features=tuple(features))
+    assert to_plain_text(say_headline(result)) == "The gaps have changed: temperature has fewer gaps than before."
+    assert to_plain_text(say_next_step(result)).startswith("Find out why temperature goes missing less often")
 
 
-def test_what_moved_without_a_column_to_name(results):
+def test_changes_without_a_column_to_name(results):
     features = tuple(
         dataclasses.replace(feature, adjusted_p_value=1.0, adjusted_missing_p_value=1.0)
         for feature in results["both"].features
     )
-    words = plain(headline(dataclasses.replace(results["both"], features=features).to_dict()))
+    words = to_plain_text(say_headline(dataclasses.replace(results["both"], features=features)))
     assert "no single column stands out" in words
     assert "in other places or combinations" in words
 
 
 def test_how_sure(results):
-    assert "fewer than 1 in a million" in plain(certainty(results["drift"].to_dict()))
-    assert "turn up by chance in about" in plain(certainty(results["none"].to_dict()))
-    assert plain(certainty(results["undetermined"].to_dict())) == results["undetermined"].values.reason
+    assert "fewer than 1 in a million" in to_plain_text(say_how_sure(results["drift"]))
+    assert "turn up by chance in about" in to_plain_text(say_how_sure(results["none"]))
+    assert to_plain_text(say_how_sure(results["undetermined"])) == results["undetermined"].values.reason
 
 
 def test_in_what_the_values_differ(results):
-    words = plain(nature(results["drift"].to_dict()))
+    words = to_plain_text(say_what_differs(results["drift"]))
     assert "spread and how columns go together" in words.split("No clear change")[0]
 
 
@@ -85,6 +91,6 @@ def test_headline_and_summary_agree(results):
         first = result.summary().splitlines()[0]
         starts = {True: "DRIFT: ", False: "No drift ", None: "UNDETERMINED: "}
         assert first.startswith(starts[result.drift])
-        words = plain(headline(result.to_dict()))
-        changed = ("The data have changed", "What is missing has changed")
+        words = to_plain_text(say_headline(result))
+        changed = ("The data have changed", "The gaps have changed")
         assert words.startswith(changed) == bool(result.drift)

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gapdrift.counting.profile import Profile
-from gapdrift.results.report.words import number_within, shown
+from gapdrift.results.report.words import format_number_within, shorten
 from gapdrift.tables.encoding import LEVEL
 from gapdrift.tables.schema import Schema
 
@@ -41,17 +41,13 @@ def describe_bin(profile: Profile, schema: Schema, centre: NDArray[np.float64]) 
             value = _value_of(profile, int(entries[0]), float(scores[entries[0]]))
             place[column.name] = value
             side = "high" if away[entries[0]] > 0 else "low"
-            words.append(
-                (
-                    abs(float(away[entries[0]])),
-                    f"{shown(column.name)} {side} (about {number_within(value, _span(profile, int(entries[0])))})",
-                )
-            )
+            about = format_number_within(value, _span(profile, int(entries[0])))
+            words.append((abs(float(away[entries[0]])), f"{shorten(column.name)} {side} (about {about})"))
         elif column.kind == "category":
             strongest = int(away[entries].argmax())
             place[column.name] = column.level_at(strongest)
             strength = float(away[entries].max()) / LEVEL
-            words.append((2.0 * strength, f"{shown(column.name)} is {shown(column.level_at(strongest))}"))
+            words.append((2.0 * strength, f"{shorten(column.name)} is {shorten(column.level_at(strongest))}"))
     words.sort(key=lambda word: -word[0])
     notable = [text for strength, text in words[:MAX_WORDS] if strength >= NOTABLE]
     return place, ", ".join(notable) or "near the middle of every column"

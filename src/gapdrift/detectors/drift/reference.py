@@ -29,7 +29,7 @@ from gapdrift.inference.findings import (
 )
 from gapdrift.inference.null import Null, correlation_of, effective_sample_size, shape_of
 from gapdrift.inference.pearson import SMALLEST_P
-from gapdrift.results.result import BinFinding, DriftResult, FeatureFinding, Finding
+from gapdrift.results import BinFinding, DriftResult, FeatureFinding, Finding
 from gapdrift.tables.encoding import LEVEL, Encoded, encode, plain_parts
 from gapdrift.tables.frame import Table
 from gapdrift.tables.histograms import Grid, fit_grids, make_histogram

@@ -20,7 +20,7 @@ from gapdrift.errors import InputError
 from gapdrift.inference.pearson import MIN_EXPECTED, expected_frequencies, pearson
 from gapdrift.models.imputation import FittedImputer, Imputer, fit_imputers, impute
 from gapdrift.models.partition import ROWS_PER_BIN, Partition, default_bins, fit_partition
-from gapdrift.results.result import BinFinding, DriftResult, FeatureFinding, Finding
+from gapdrift.results import BinFinding, DriftResult, FeatureFinding, Finding
 from gapdrift.tables.encoding import Encoded, encode
 from gapdrift.tables.missingness import missing_rates
 from gapdrift.tables.schema import Schema, learn_schema
@@ -276,8 +276,11 @@ def _fingerprint(
 
 
 def _feature_findings(reference: FuzzyReference, window: Evidence) -> tuple[FeatureFinding, ...]:
+    """Shares of missing cells of each column; none of a window without rows, which has no shares."""
+    if not window.n_rows:
+        return ()
     before = reference.evidence.sums["missing"] / reference.evidence.n_rows
-    after = window.sums["missing"] / max(window.n_rows, 1)
+    after = window.sums["missing"] / window.n_rows
     return tuple(
         FeatureFinding(name, float(rate), float(new))
         for name, rate, new in zip(reference.schema.names, before, after, strict=True)
@@ -285,12 +288,16 @@ def _feature_findings(reference: FuzzyReference, window: Evidence) -> tuple[Feat
 
 
 def _bin_findings(reference: FuzzyReference, window: Evidence, finding: Finding) -> tuple[BinFinding, ...]:
+    """Shares of rows in each bin; none of a window without rows, which has no shares."""
+    if not window.n_rows:
+        return ()
     before = reference.evidence.sums["weights"] / reference.evidence.n_rows
-    after = window.sums["weights"] / max(window.n_rows, 1)
+    after = window.sums["weights"] / window.n_rows
+    contributions = finding.contributions or (None,) * len(reference.partition)
     return tuple(
-        BinFinding(describe_centre(centre, reference.schema), float(old), float(new), share)
-        for centre, old, new, share in zip(
-            reference.partition.centres, before, after, finding.contributions, strict=True
+        BinFinding(describe_centre(centre, reference.schema), float(old), float(new), contribution)
+        for centre, old, new, contribution in zip(
+            reference.partition.centres, before, after, contributions, strict=True
         )
     )
 

@@ -1,1 +1,1 @@
-"""Reports: from the record of a result (plain dicts and lists) to text that people open."""
+"""Reports: from a result to text, pages and charts that people read."""

@@ -3,10 +3,10 @@
 import unicodedata
 from html import escape
 
-from gapdrift.results.report.histogram import intervals, levels
-from gapdrift.results.report.ranking import Record
+from gapdrift.results.report.histogram import CategoryShares, list_categories, name_intervals
 from gapdrift.results.report.svg import area, axis_labels, element, figure, label, steps, ticks
-from gapdrift.results.report.words import percent, shown
+from gapdrift.results.report.words import format_percent, shorten
+from gapdrift.results.result import Histogram
 
 __all__ = ["HATCH", "draw_distribution", "draw_shares", "draw_spark"]
 
@@ -23,36 +23,24 @@ HATCH = (
     '<rect width="5" height="5" class="stripe-ground"/><rect width="2.4" height="5" class="stripe"/>'
     "</pattern></defs></svg>"
 )
-"""Stripes of the window's bars, so that they can be told without colour."""
+"""Stripes of the window's bars, which distinguish them without colour."""
 
 
-def draw_spark(histogram: Record) -> str:
+def draw_spark(histogram: Histogram) -> str:
     """Small chart of both distributions, for a line of a table."""
     width, height = SPARK
     sides = _sides(histogram)
     highest = max(max(side, default=0.0) for side in sides) or 1.0
     shares = [[share / highest for share in side] for side in sides]
-    draw = _spark_levels if histogram["labels"] else _spark_steps
+    draw = _spark_categories if histogram.labels else _spark_steps
     ground = element("path", d=f"M0 {height - 0.5:g}H{width:g}", kind="axis")
     title = "Distribution in reference (filled) and window (line)"
     return figure(SPARK, title, ground + draw(shares, width, height - 1.0), kind="spark")
 
 
-def draw_distribution(feature: Record) -> str:
+def draw_distribution(column: str, histogram: Histogram) -> str:
     """Large chart of both distributions of a column."""
-    name = shown(feature["name"])
-    histogram = feature["histogram"]
-    if histogram["labels"]:
-        rows = levels(histogram)
-        detail = _detail(rows)
-        title = f"Levels of {name}, reference against window"
-        return figure((WIDE, ROW * len(rows) + 6.0), title, _level_rows(rows), detail=detail, kind="chart")
-    words = intervals(histogram)
-    highest = max(range(len(words)), key=lambda place: histogram["reference"][place])
-    highest_window = max(range(len(words)), key=lambda place: histogram["window"][place])
-    detail = f"Most frequent: {words[highest]} in the reference, {words[highest_window]} in the window."
-    title = f"Distribution of {name}, reference against window"
-    return figure((WIDE, TALL), title, _number_plot(histogram, words, name), detail=detail, kind="chart")
+    return _draw_categories(column, histogram) if histogram.labels else _draw_numbers(column, histogram)
 
 
 def draw_shares(before: float, after: float, largest: float) -> str:
@@ -63,14 +51,32 @@ def draw_shares(before: float, after: float, largest: float) -> str:
         for y, share, kind in ((1.0, before, "reference"), (13.0, after, "window-bar"))
         if share
     )
-    title = f"Reference {percent(before)}, window {percent(after)}"
+    title = f"Reference {format_percent(before)}, window {format_percent(after)}"
     return figure((width, 23.0), title, bars or element("path", d="M0 11.5H1", kind="axis"), kind="shares")
 
 
-def _sides(histogram: Record) -> list[list[float]]:
-    if not histogram["labels"]:
-        return [list(histogram["reference"]), list(histogram["window"])]
-    rows = levels(histogram)
+def _draw_categories(column: str, histogram: Histogram) -> str:
+    rows = list_categories(histogram)
+    detail = " ".join(
+        f"{shorten(category)}: {format_percent(before)} against {format_percent(after)}."
+        for category, before, after in rows
+    )
+    title = f"Categories of {shorten(column)}, reference against window"
+    return figure((WIDE, ROW * len(rows) + 6.0), title, _category_rows(rows), detail=detail, kind="chart")
+
+
+def _draw_numbers(column: str, histogram: Histogram) -> str:
+    intervals = name_intervals(histogram)
+    first, second = (intervals[shares.index(max(shares))] for shares in (histogram.reference, histogram.window))
+    detail = f"Most frequent: {first} in the reference, {second} in the window."
+    title = f"Distribution of {shorten(column)}, reference against window"
+    return figure((WIDE, TALL), title, _number_plot(histogram, intervals, shorten(column)), detail=detail, kind="chart")
+
+
+def _sides(histogram: Histogram) -> list[list[float]]:
+    if not histogram.labels:
+        return [list(histogram.reference), list(histogram.window)]
+    rows = list_categories(histogram)
     return [[row[1] for row in rows], [row[2] for row in rows]]
 
 
@@ -79,7 +85,7 @@ def _spark_steps(shares: list[list[float]], width: float, height: float) -> str:
     return element("path", d=area(first), kind="reference-area") + element("path", d=second, kind="window-line")
 
 
-def _spark_levels(shares: list[list[float]], width: float, height: float) -> str:
+def _spark_categories(shares: list[list[float]], width: float, height: float) -> str:
     slot = width / max(len(shares[0]), 1)
     bar = min(slot * 0.36, 14.0)
     bars = []
@@ -91,22 +97,22 @@ def _spark_levels(shares: list[list[float]], width: float, height: float) -> str
     return "".join(bars)
 
 
-def _number_plot(histogram: Record, words: list[str], name: str) -> str:
+def _number_plot(histogram: Histogram, intervals: list[str], name: str) -> str:
     sides = _sides(histogram)
     highest = max(max(side) for side in sides) or 1.0
     width, tall, bottom = WIDE - LEFT - RIGHT, TALL - TOP - BOTTOM, TALL - BOTTOM
     first, second = (steps([share / highest for share in side], LEFT, width, bottom, tall) for side in sides)
-    slot = width / len(words)
+    slot = width / len(intervals)
     hits = "".join(
         element("rect", _tip(*row), x=LEFT + slot * place, y=TOP, width=slot, height=tall, kind="hit")
-        for place, row in enumerate(zip(words, *sides, strict=True))
+        for place, row in enumerate(zip(intervals, *sides, strict=True))
     )
     return (
         _share_axis(highest, width, tall, bottom)
         + element("path", d=area(first), kind="reference-area")
         + element("path", d=first, kind="reference-line")
         + element("path", d=second, kind="window-line")
-        + _number_axis(histogram["edges"][0], histogram["edges"][-1], width, bottom)
+        + _number_axis(histogram.edges[0], histogram.edges[-1], width, bottom)
         + label(LEFT + width / 2.0, TALL - 6.0, name, anchor="middle", kind="axis-name")
         + hits
     )
@@ -134,31 +140,27 @@ def _number_axis(low: float, high: float, width: float, bottom: float) -> str:
     return "".join(marks)
 
 
-def _level_rows(rows: list[tuple[str, float, float]]) -> str:
+def _category_rows(rows: list[CategoryShares]) -> str:
     highest = max(max(row[1:]) for row in rows) if rows else 1.0
     width = WIDE - NAMES - 52.0
     drawn = []
-    for place, (level, before, after) in enumerate(rows):
+    for place, (category, before, after) in enumerate(rows):
         top = ROW * place + 4.0
-        drawn.append(label(NAMES - 8.0, top + 18.0, _fit(level), anchor="end", kind="level"))
+        drawn.append(label(NAMES - 8.0, top + 18.0, _shorten_to_fit(category), anchor="end", kind="category"))
         for y, share, kind in ((top, before, "reference"), (top + 14.0, after, "window-bar")):
             length = width * share / (highest or 1.0)
             drawn.append(element("rect", x=NAMES, y=y, width=length, height=12.0, rx=1.5, kind=kind) if share else "")
-            drawn.append(label(NAMES + length + 6.0, y + 10.0, percent(share)))
-        tip = _tip(shown(level), before, after)
+            drawn.append(label(NAMES + length + 6.0, y + 10.0, format_percent(share)))
+        tip = _tip(shorten(category), before, after)
         drawn.append(element("rect", tip, x=0.0, y=top - 4.0, width=WIDE, height=ROW, kind="hit"))
     return "".join(drawn)
 
 
-def _fit(level: str, most: int = 16) -> str:
-    """Name of a level that fits beside its bars; wide letters count twice."""
-    wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in level[:most])
-    return shown(level, max(most - wide, 5))
+def _shorten_to_fit(category: str, most: int = 16) -> str:
+    """Name of a category that fits beside its bars; wide letters count twice."""
+    wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in category[:most])
+    return shorten(category, max(most - wide, 5))
 
 
 def _tip(words: str, before: float, after: float) -> str:
-    return element("title", escape(f"{words}: reference {percent(before)}, window {percent(after)}"))
-
-
-def _detail(rows: list[tuple[str, float, float]]) -> str:
-    return " ".join(f"{shown(level)}: {percent(before)} against {percent(after)}." for level, before, after in rows)
+    return element("title", escape(f"{words}: reference {format_percent(before)}, window {format_percent(after)}"))

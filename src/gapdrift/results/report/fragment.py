@@ -2,10 +2,11 @@
 
 from gapdrift.results.report.assets import read_asset
 from gapdrift.results.report.charts import draw_spark
-from gapdrift.results.report.markup import name, phrase, text
-from gapdrift.results.report.ranking import Record, rank_features, state
-from gapdrift.results.report.sentences import BADGES, certainty, headline, next_step, other_side
-from gapdrift.results.report.words import count, effect_word, format_p_value, missing_change
+from gapdrift.results.report.markup import escape_text, render_name, render_phrase
+from gapdrift.results.report.ranking import rank_features, state
+from gapdrift.results.report.sentences import BADGES, say_headline, say_how_sure, say_next_step, say_what_stayed
+from gapdrift.results.report.words import effect_word, format_count, format_missing_change, format_p_number
+from gapdrift.results.result import DriftResult, FeatureFinding
 
 __all__ = ["render_fragment"]
 
@@ -13,13 +14,12 @@ MAX_ROWS = 8
 """Columns in the table."""
 
 
-def render_fragment(record: Record) -> str:
+def render_fragment(result: DriftResult) -> str:
     """Verdict, key facts and leading columns.
 
     Parameters
     ----------
-    record : mapping
-        As `DriftResult.to_dict` returns it.
+    result : DriftResult
 
     Returns
     -------
@@ -27,43 +27,44 @@ def render_fragment(record: Record) -> str:
         An element of class ``gapdrift-result`` with a style that reaches nothing else. Text and lines take the
         colours of the notebook, light or dark.
     """
-    sentences = [certainty(record), other_side(record)]
-    rows = f"{count(record['n_reference'])} rows in the reference, {count(record['n_window'])} in the window"
+    sentences = [say_how_sure(result), say_what_stayed(result), say_next_step(result)]
+    rows = f"{format_count(result.n_reference, 'row')} in the reference, {format_count(result.n_window)} in the window"
     return (
         f'<div class="gapdrift-result"><style>{read_asset("notebook.css")}</style>'
-        f'<p class="gd-badge gd-{state(record)}">{BADGES[state(record)]}</p>'
-        f'<p class="gd-headline">{phrase(headline(record))}</p>'
-        f"<p>{' '.join(phrase(sentence) for sentence in sentences if sentence)} {phrase(next_step(record))}</p>"
-        f"{_table(record)}"
-        f'<p class="gd-fine">{rows}; alpha {record["alpha"]:g}{_notes(record)}. '
+        f'<p class="gd-badge gd-{state(result)}">{BADGES[state(result)]}</p>'
+        f'<p class="gd-headline">{render_phrase(say_headline(result))}</p>'
+        f"<p>{' '.join(render_phrase(sentence) for sentence in sentences if sentence)}</p>"
+        f"{_render_columns(result)}"
+        f'<p class="gd-fine">{rows}; alpha {result.alpha:g}{_count_notes(result)}. '
         "<code>result.to_html(path)</code> writes the whole report.</p></div>"
     )
 
 
-def _table(record: Record) -> str:
-    ranked = [feature for feature in rank_features(record) if feature["p_value"] is not None]
+def _render_columns(result: DriftResult) -> str:
+    ranked = [feature for feature in rank_features(result) if feature.p_value is not None]
     if not ranked:
         return ""
     heads = "".join(
         f'<th scope="col">{words}</th>' for words in ("Column", "Distribution", "Adjusted p", "Effect size", "Missing")
     )
     rest = len(ranked) - MAX_ROWS
-    more = f'<p class="gd-fine">and {count(rest)} more column{"s" if rest > 1 else ""}</p>' if rest > 0 else ""
-    body = "".join(_row(feature) for feature in ranked[:MAX_ROWS])
+    more = f'<p class="gd-fine">and {format_count(rest, "more column")}</p>' if rest > 0 else ""
+    body = "".join(_render_row(feature) for feature in ranked[:MAX_ROWS])
     return f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>{more}"
 
 
-def _row(feature: Record) -> str:
-    spark = "" if feature["histogram"] is None else draw_spark(feature["histogram"])
-    effect = feature["effect_size"]
-    p_value = format_p_value(feature["adjusted_p_value"]).removeprefix("p ").removeprefix("= ")
+def _render_row(feature: FeatureFinding) -> str:
+    spark = "" if feature.histogram is None else draw_spark(feature.histogram)
+    p_value = "" if feature.adjusted_p_value is None else escape_text(format_p_number(feature.adjusted_p_value))
+    effect = feature.effect_size
+    size = "" if effect is None else f"{effect:.2f} {effect_word(effect)}"
+    missing = escape_text(format_missing_change(feature.missing_reference, feature.missing_window))
     return (
-        f'<tr><th scope="row">{name(feature["name"])}</th><td>{spark}</td><td>{text(p_value)}</td>'
-        f"<td>{effect:.2f} {effect_word(effect)}</td>"
-        f"<td>{text(missing_change(feature['missing_reference'], feature['missing_window']))}</td></tr>"
+        f'<tr><th scope="row">{render_name(feature.name)}</th><td>{spark}</td><td>{p_value}</td>'
+        f"<td>{size}</td><td>{missing}</td></tr>"
     )
 
 
-def _notes(record: Record) -> str:
-    n_notes = len(record["warnings"])
-    return f"; {n_notes} note{'s' if n_notes > 1 else ''} in <code>result.warnings</code>" if n_notes else ""
+def _count_notes(result: DriftResult) -> str:
+    n_notes = len(result.warnings)
+    return f"; {format_count(n_notes, 'note')} in <code>result.warnings</code>" if n_notes else ""

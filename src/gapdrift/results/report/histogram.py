@@ -1,93 +1,96 @@
-"""What the two histograms of a column say: where its middle lies, which level moved, whether they look alike."""
+"""What the histograms of a column show: where its median lies, which category changed, whether the two look alike."""
 
 import math
 from collections.abc import Sequence
 from itertools import pairwise
 
-from gapdrift.results.report.ranking import Record, has_moved_values
-from gapdrift.results.report.words import Name, Phrase, number_within, percent
+from gapdrift.results.report.ranking import has_changed_values
+from gapdrift.results.report.words import ARROW, Name, Phrase, format_number_within, format_percent
+from gapdrift.results.result import DriftResult, FeatureFinding, Histogram
 
-__all__ = ["change", "intervals", "levels", "looks_alike"]
+__all__ = ["CategoryShares", "describe_change", "list_categories", "looks_alike", "name_intervals"]
 
-MAX_LEVELS = 12
-"""Levels of a category that are drawn; the others are drawn as one."""
+MAX_CATEGORIES = 12
+"""Categories that are drawn; the others are drawn as one."""
+
+CategoryShares = tuple[str, float, float]
+"""A category with its share in the reference and in the window."""
 
 
-def change(feature: Record, record: Record) -> Phrase:
-    """What moved in a column, as far as its own distribution tells."""
-    histogram = feature["histogram"]
-    empty = [side for side in ("reference", "window") if not sum(histogram[side])]
+def describe_change(feature: FeatureFinding, histogram: Histogram, result: DriftResult) -> Phrase:
+    """What changed in a column, as far as its own distribution shows it."""
+    sides = {"reference": histogram.reference, "window": histogram.window}
+    empty = [side for side, shares in sides.items() if not sum(shares)]
     if empty:
         return (f"No value in the {' and the '.join(empty)}.",)
-    words = _level_change(histogram) if histogram["labels"] else _median_change(histogram)
-    if not looks_alike(feature, record):
+    words = _category_change(histogram) if histogram.labels else _median_change(histogram)
+    n_reference = result.n_reference * (1.0 - feature.missing_reference)
+    n_window = result.n_window * (1.0 - feature.missing_window)
+    if not looks_alike(histogram, n_reference, n_window):
         return words
-    if not (record["drift"] and has_moved_values(feature, record)):
+    if not (result.drift and has_changed_values(feature, result.alpha)):
         return (*words, " The two look alike.")
-    return (*words, " Seen alone it looks as before: what changed is how it goes with other columns.")
+    return (*words, " By itself it looks as before: what changed is how it goes with other columns.")
 
 
-def intervals(histogram: Record) -> list[str]:
-    """Words for the intervals of a column of numbers; the outer ones take what lies beyond."""
-    limits = histogram["edges"]
-    edges = [number_within(edge, limits[-1] - limits[0]) for edge in limits]
+def name_intervals(histogram: Histogram) -> list[str]:
+    """Words for the intervals of a column of numbers; the outer ones include everything beyond them."""
+    span = histogram.edges[-1] - histogram.edges[0]
+    edges = [format_number_within(edge, span) for edge in histogram.edges]
     inner = [f"{low} to {high}" for low, high in pairwise(edges)]
     return [f"up to {edges[1]}", *inner[1:-1], f"{edges[-2]} or more"] if len(inner) > 1 else inner
 
 
-def levels(histogram: Record) -> list[tuple[str, float, float]]:
-    """Levels of a category with their shares, those on neither side left out, the rarest taken together."""
-    rows = list(zip(histogram["labels"], histogram["reference"], histogram["window"], strict=True))
-    seen = [row for row in rows if row[1] or row[2]]
-    if len(seen) <= MAX_LEVELS:
-        return seen
-    kept = sorted(seen, key=lambda row: -max(row[1:]))[: MAX_LEVELS - 1]
-    rest = [row for row in seen if row not in kept]
+def list_categories(histogram: Histogram) -> list[CategoryShares]:
+    """Categories that occur, with their shares; beyond `MAX_CATEGORIES` the rarest are taken together."""
+    rows = list(zip(histogram.labels, histogram.reference, histogram.window, strict=True))
+    present = [row for row in rows if row[1] or row[2]]
+    if len(present) <= MAX_CATEGORIES:
+        return present
+    kept = sorted(present, key=lambda row: -max(row[1:]))[: MAX_CATEGORIES - 1]
+    rest = [row for row in present if row not in kept]
     return [*kept, (f"({len(rest)} more)", sum(row[1] for row in rest), sum(row[2] for row in rest))]
 
 
-def looks_alike(feature: Record, record: Record) -> bool:
-    """Whether the two histograms differ by no more than counts of this size scatter.
+def looks_alike(histogram: Histogram, n_reference: float, n_window: float) -> bool:
+    """Whether two histograms of so many observed cells differ by no more than counts of this size scatter.
 
     Notes
     -----
-    Pearson's chi-square of the two, at most three of its standard deviations above its mean. A word for a caption,
-    not a test: the verdict does not use it.
+    Pearson's chi-square of the two is at most three of its standard deviations above its mean. This chooses the
+    words of a caption; it is not a test, and the verdict does not use it.
     """
-    histogram = feature["histogram"]
-    m = record["n_reference"] * (1.0 - feature["missing_reference"])
-    n = record["n_window"] * (1.0 - feature["missing_window"])
-    if not (m and n):
+    if not (n_reference and n_window):
         return False
-    pairs = [(p, q) for p, q in zip(histogram["reference"], histogram["window"], strict=True) if p or q]
-    scale = 1.0 / m + 1.0 / n
-    statistic = sum((p - q) ** 2 * (m + n) / ((m * p + n * q) * scale) for p, q in pairs)
-    freedom = max(len(pairs) - 1, 1)
-    return bool(statistic <= freedom + 3.0 * math.sqrt(2.0 * freedom))
+    pairs = [(p, q) for p, q in zip(histogram.reference, histogram.window, strict=True) if p or q]
+    scale = (n_reference + n_window) / (1.0 / n_reference + 1.0 / n_window)
+    statistic = sum((p - q) ** 2 * scale / (n_reference * p + n_window * q) for p, q in pairs)
+    degrees_of_freedom = max(len(pairs) - 1, 1)
+    return statistic <= degrees_of_freedom + 3.0 * math.sqrt(2.0 * degrees_of_freedom)
 
 
-def _level_change(histogram: Record) -> Phrase:
-    level, before, after = max(levels(histogram), key=lambda row: abs(row[2] - row[1]))
-    return ("Largest change: ", Name(level), f" {percent(before)} \N{RIGHTWARDS ARROW} {percent(after)}.")
+def _category_change(histogram: Histogram) -> Phrase:
+    category, before, after = max(list_categories(histogram), key=lambda row: abs(row[2] - row[1]))
+    return ("Largest change: ", Name(category), f" {format_percent(before)} {ARROW} {format_percent(after)}.")
 
 
-def _median_change(histogram: Record) -> Phrase:
-    """Medians of both sides; the interval that changed most where a median lies in an outer one."""
-    before, after = (_median(histogram["edges"], histogram[side]) for side in ("reference", "window"))
+def _median_change(histogram: Histogram) -> Phrase:
+    """Medians of both sides; where one lies in an outer interval, the interval that changed most."""
+    before, after = (_median(histogram.edges, shares) for shares in (histogram.reference, histogram.window))
     if before is not None and after is not None:
-        span = histogram["edges"][-1] - histogram["edges"][0]
-        return (f"Median about {number_within(before, span)} \N{RIGHTWARDS ARROW} {number_within(after, span)}.",)
-    rows = zip(intervals(histogram), histogram["reference"], histogram["window"], strict=True)
-    words, one, two = max(rows, key=lambda row: abs(row[2] - row[1]))
-    return (f"Largest change: {words}, {percent(one)} \N{RIGHTWARDS ARROW} {percent(two)}.",)
+        span = histogram.edges[-1] - histogram.edges[0]
+        return (f"Median about {format_number_within(before, span)} {ARROW} {format_number_within(after, span)}.",)
+    rows = zip(name_intervals(histogram), histogram.reference, histogram.window, strict=True)
+    interval, one, two = max(rows, key=lambda row: abs(row[2] - row[1]))
+    return (f"Largest change: {interval}, {format_percent(one)} {ARROW} {format_percent(two)}.",)
 
 
 def _median(edges: Sequence[float], shares: Sequence[float]) -> float | None:
-    """Middle of a histogram; None in an outer interval, which has no end."""
+    """Median of a histogram; None where it lies in an outer interval, which has no end."""
     half, below = 0.5 * sum(shares), 0.0
     for place, share in enumerate(shares):
         if share and below + share >= half:
-            inside = 0 < place < len(shares) - 1
-            return edges[place] + (edges[place + 1] - edges[place]) * (half - below) / share if inside else None
+            is_inside = 0 < place < len(shares) - 1
+            return edges[place] + (edges[place + 1] - edges[place]) * (half - below) / share if is_inside else None
         below += share
     return None

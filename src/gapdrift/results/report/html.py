@@ -1,4 +1,4 @@
-"""One self-contained HTML page from the record of a result."""
+"""One self-contained HTML page of a result."""
 
 import base64
 import hashlib
@@ -7,19 +7,16 @@ from string import Template
 
 from gapdrift.results.report.assets import read_asset
 from gapdrift.results.report.charts import HATCH
-from gapdrift.results.report.markup import text
+from gapdrift.results.report.markup import escape_text
 from gapdrift.results.report.palette import theme_css
-from gapdrift.results.report.ranking import Record, state
-from gapdrift.results.report.sections._section import Section
-from gapdrift.results.report.sections.columns import columns, distributions
-from gapdrift.results.report.sections.evidence import evidence
-from gapdrift.results.report.sections.gaps import gaps
-from gapdrift.results.report.sections.origin import notes, origin
-from gapdrift.results.report.sections.regions import regions
-from gapdrift.results.report.sections.verdict import facts, how_to_read, verdict
+from gapdrift.results.report.ranking import state
+from gapdrift.results.report.sections import SECTIONS
+from gapdrift.results.report.sections._section import Report
 from gapdrift.results.report.sentences import BADGES
+from gapdrift.results.report.verdict import render_facts, render_help, render_verdict
+from gapdrift.results.result import DriftResult
 
-__all__ = ["render"]
+__all__ = ["render_html"]
 
 PAGE = Template("""<!DOCTYPE html>
 <html lang="en">
@@ -44,69 +41,57 @@ $help
 $sections
 </main>
 <footer><p>$footer</p></footer>
-<p id="told" class="quiet" role="status"></p>
+<p id="status" class="quiet" role="status"></p>
 <script>$script</script>
 </body>
 </html>
 """)
 
 
-def render(
-    record: Record, *, title: str = "Drift report", sources: Mapping[str, str] | None = None, made: str = ""
+def render_html(
+    result: DriftResult, *, title: str = "Drift report", sources: Mapping[str, str] | None = None, made: str = ""
 ) -> str:
     """HTML page of a result.
 
     Parameters
     ----------
-    record : mapping
-        As `DriftResult.to_dict` returns it.
+    result : DriftResult
     title : str
     sources : mapping of str to str, optional
-        Where the data come from: "reference", "window", and anything else worth telling.
+        Where the data come from: "reference", "window", and anything else the reader should know.
     made : str
         When, or by whom, the page was made.
 
     Returns
     -------
     page : str
-        Without any request to elsewhere: its policy forbids them, and names style and script by their hashes.
+        It requests nothing from elsewhere: its policy forbids that, and names style and script by their hashes.
     """
     style = theme_css() + read_asset("style.css")
     script = read_asset("script.js")
-    sections = _sections(record, sources or {}, made)
+    report = Report(result, sources or {}, made)
+    sections = [section for make_section in SECTIONS if (section := make_section(report)) is not None]
     return PAGE.substitute(
         policy=f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
         "base-uri 'none'; form-action 'none'",
-        badge=BADGES[state(record)],
-        title=text(title),
+        badge=BADGES[state(result)],
+        title=escape_text(title),
         style=style,
         script=script,
         hatch=HATCH,
-        verdict=verdict(record),
-        facts=facts(record),
-        help=how_to_read(record),
+        verdict=render_verdict(result),
+        facts=render_facts(result),
+        help=render_help(result),
         links="".join(f'<li><a href="#{section.key}">{section.title}</a></li>' for section in sections),
         sections="\n".join(section.html() for section in sections),
-        footer=_footer(record),
+        footer=_render_footer(result),
     )
 
 
-def _sections(record: Record, sources: Mapping[str, str], made: str) -> list[Section]:
-    found = (
-        columns(record),
-        distributions(record),
-        gaps(record),
-        regions(record),
-        evidence(record),
-        origin(record, sources, made),
-        notes(record),
-    )
-    return [section for section in found if section is not None]
-
-
-def _footer(record: Record) -> str:
-    version = record.get("settings", {}).get("version", "")
-    return text(f"gapdrift {version}: drift detection for tables with missing values.".replace(" :", ":"))
+def _render_footer(result: DriftResult) -> str:
+    version = result.settings.get("version")
+    program = f"gapdrift {version}" if version else "gapdrift"
+    return escape_text(f"{program}: drift detection for tables with missing values.")
 
 
 def _hash(content: str) -> str:

@@ -2,19 +2,27 @@
 
 import re
 
-from gapdrift.results.report.ranking import Record, moved_gaps, rank_features, state
-from gapdrift.results.report.sentences import BADGES, certainty, headline, nature, next_step, other_side
+from gapdrift.results.report.ranking import changed_missingness, other_warnings, rank_features, state
+from gapdrift.results.report.sentences import (
+    BADGES,
+    say_headline,
+    say_how_sure,
+    say_next_step,
+    say_what_differs,
+    say_what_stayed,
+)
 from gapdrift.results.report.words import (
     Name,
     Phrase,
-    clean,
-    count,
+    cut_text,
     effect_word,
+    format_count,
+    format_missing_change,
     format_p_value,
-    missing_change,
-    shown,
-    visible,
+    replace_invisible,
+    shorten,
 )
+from gapdrift.results.result import DriftResult, FeatureFinding
 
 __all__ = ["render_markdown"]
 
@@ -25,27 +33,26 @@ MAX_NOTES = 8
 MAX_LETTERS = 300
 
 
-def render_markdown(record: Record) -> str:
-    """Verdict, leading columns, moved gaps and notes.
+def render_markdown(result: DriftResult) -> str:
+    """Verdict, leading columns, changed gaps and notes.
 
     Parameters
     ----------
-    record : mapping
-        As `DriftResult.to_dict` returns it.
+    result : DriftResult
 
     Returns
     -------
     text : str
     """
-    sentences = [certainty(record), other_side(record), nature(record)]
+    sentences = [say_how_sure(result), say_what_stayed(result), say_what_differs(result)]
     blocks = [
-        f"### {BADGES[state(record)]}: {_phrase(headline(record))}",
-        " ".join(_phrase(sentence) for sentence in sentences if sentence),
-        f"**What to do next:** {_phrase(next_step(record))}",
-        _columns(record),
-        _gaps(record),
-        _notes(record),
-        _origin(record),
+        f"### {BADGES[state(result)]}: {_render_phrase(say_headline(result))}",
+        " ".join(_render_phrase(sentence) for sentence in sentences if sentence),
+        f"**What to do next:** {_render_phrase(say_next_step(result))}",
+        _render_columns(result),
+        _render_missing(result),
+        _render_notes(result),
+        _render_origin(result),
     ]
     return "\n\n".join(block for block in blocks if block)
 
@@ -58,7 +65,7 @@ def escape(words: str) -> str:
     >>> escape("a|b *c*")
     'a\\|b \\*c\\*'
     """
-    quiet = re.sub(r"([\\`*_{}\[\]<>|~$&!])", r"\\\1", visible(words))
+    quiet = re.sub(r"([\\`*_{}\[\]<>|~$&!])", r"\\\1", replace_invisible(words))
     # No backslash stops GitHub from linking @someone, #12 or an address: an invisible joint does.
     return re.sub(r"(?<=@|#)|(?=://|(?<=www)\.)", "\N{WORD JOINER}", quiet)
 
@@ -71,57 +78,62 @@ def code(name: str, *, in_table: bool = False) -> str:
     >>> code("price"), code("a`b"), code("a|b", in_table=True)
     ('`price`', '``a`b``', '`a\\|b`')
     """
-    words = shown(name)
+    words = shorten(name)
     fence = "`" * (max((len(run) for run in re.findall("`+", words)), default=0) + 1)
     pad = " " if words.startswith("`") or words.endswith("`") else ""
     quoted = f"{fence}{pad}{words}{pad}{fence}"
     return quoted.replace("|", "\\|") if in_table else quoted
 
 
-def _phrase(phrase: Phrase) -> str:
+def _render_phrase(phrase: Phrase) -> str:
     return "".join(code(piece.text) if isinstance(piece, Name) else escape(piece) for piece in phrase)
 
 
-def _columns(record: Record) -> str:
-    ranked = [feature for feature in rank_features(record) if feature["p_value"] is not None]
+def _render_columns(result: DriftResult) -> str:
+    ranked = [feature for feature in rank_features(result) if feature.p_value is not None]
     if not ranked:
         return ""
-    rows = [
-        f"| {code(feature['name'], in_table=True)} | {escape(format_p_value(feature['adjusted_p_value']))} "
-        f"| {feature['effect_size']:.2f} ({effect_word(feature['effect_size'])}) "
-        f"| {_change(feature)} |"
-        for feature in ranked[:MAX_ROWS]
-    ]
+    rows = [_render_row(feature) for feature in ranked[:MAX_ROWS]]
     rest = len(ranked) - MAX_ROWS
-    more = f"\n\nand {count(rest)} more column{'s' if rest > 1 else ''}." if rest > 0 else ""
+    more = f"\n\nand {format_count(rest, 'more column')}." if rest > 0 else ""
     return "\n".join(["| column | values | effect size | missing |", "|---|---|---|---|", *rows]) + more
 
 
-def _gaps(record: Record) -> str:
-    moved = moved_gaps(record) if record["drift"] else []
-    if not moved:
+def _render_row(feature: FeatureFinding) -> str:
+    p_value, effect = feature.adjusted_p_value, feature.effect_size
+    cells = [
+        code(feature.name, in_table=True),
+        "" if p_value is None else escape(format_p_value(p_value)),
+        "" if effect is None else f"{effect:.2f} ({effect_word(effect)})",
+        _render_change(feature),
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
+def _render_missing(result: DriftResult) -> str:
+    changed = changed_missingness(result) if result.drift else []
+    if not changed:
         return ""
-    words = [f"{code(feature['name'])} {_change(feature)}" for feature in moved[:MAX_ROWS]]
-    more = f" and {count(len(moved) - MAX_ROWS)} more" if len(moved) > MAX_ROWS else ""
-    return f"**Missing cells moved:** {', '.join(words)}{more}."
+    words = [f"{code(feature.name)} {_render_change(feature)}" for feature in changed[:MAX_ROWS]]
+    more = f" and {format_count(len(changed) - MAX_ROWS)} more" if len(changed) > MAX_ROWS else ""
+    return f"**Gaps changed:** {', '.join(words)}{more}."
 
 
-def _change(feature: Record) -> str:
-    return escape(missing_change(feature["missing_reference"], feature["missing_window"]))
+def _render_change(feature: FeatureFinding) -> str:
+    return escape(format_missing_change(feature.missing_reference, feature.missing_window))
 
 
-def _notes(record: Record) -> str:
-    said = record["values"]["reason"] if record["drift"] is None else None
-    told = [words for words in record["warnings"] if words != said]
-    if not told:
+def _render_notes(result: DriftResult) -> str:
+    warnings = other_warnings(result)
+    if not warnings:
         return ""
-    lines = [f"- {escape(clean(words[:MAX_LETTERS]))}" for words in told[:MAX_NOTES]]
-    more = [f"- and {count(len(told) - MAX_NOTES)} more"] if len(told) > MAX_NOTES else []
+    lines = [f"- {escape(cut_text(warning, MAX_LETTERS))}" for warning in warnings[:MAX_NOTES]]
+    more = [f"- and {format_count(len(warnings) - MAX_NOTES)} more"] if len(warnings) > MAX_NOTES else []
     return "\n".join(["**Notes**", "", *lines, *more])
 
 
-def _origin(record: Record) -> str:
-    settings = record.get("settings", {})
-    rows = f"{count(record['n_reference'])} rows in the reference, {count(record['n_window'])} in the window"
+def _render_origin(result: DriftResult) -> str:
+    settings = result.settings
+    rows = f"{format_count(result.n_reference, 'row')} in the reference, {format_count(result.n_window)} in the window"
     by = f"; {settings['detector']} of gapdrift {settings['version']}" if "detector" in settings else ""
-    return f"{rows}; alpha {record['alpha']:g}{by}."
+    return f"{rows}; alpha {result.alpha:g}{by}."

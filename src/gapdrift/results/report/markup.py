@@ -4,12 +4,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-from gapdrift.results.report.words import Name, Phrase, clean, shown, visible
+from gapdrift.results.report.words import Name, Phrase, effect_word, put_on_one_line, replace_invisible, shorten
 
-__all__ = ["Cell", "Head", "breakable", "name", "phrase", "table", "text"]
+__all__ = [
+    "Cell",
+    "Head",
+    "allow_breaks",
+    "escape_text",
+    "render_effect",
+    "render_name",
+    "render_phrase",
+    "render_table",
+]
 
 MAX_FULL_NAME = 120
-"""Letters of a cut name that are told when it is pointed at."""
+"""Letters of a shortened name that appear when the reader points at it."""
 
 
 @dataclass(frozen=True)
@@ -20,7 +29,7 @@ class Head:
     ----------
     label : str
     sort : {"", "text", "rising", "falling"}
-        How its cells are sorted, where they can be: as text, or as numbers in this direction first.
+        How the reader can sort its cells: not at all, as text, or as numbers, first in this direction.
     kind : str
         CSS class of the column.
     """
@@ -38,7 +47,7 @@ class Cell:
     ----------
     html : str
     key : float or None
-        What it is sorted by; None comes last. Text is sorted as it stands.
+        Number it is sorted by; None comes last. In a column sorted as text the text itself counts.
     kind : str
         CSS class.
     """
@@ -48,42 +57,55 @@ class Cell:
     kind: str = ""
 
 
-def text(words: str) -> str:
-    """Text for an element or an attribute.
+def escape_text(words: str) -> str:
+    """Text on one line, escaped for an element or an attribute.
 
     Examples
     --------
-    >>> text('<b> & "c"')
+    >>> escape_text('<b> & "c"')
     '&lt;b&gt; &amp; &quot;c&quot;'
     """
-    return escape(clean(words))
+    return escape(put_on_one_line(words))
 
 
-def name(words: str, most: int = 48, *, full: bool = True) -> str:
-    """Name of a column or level; where it is cut, pointing at it tells more, unless ``full`` is false."""
-    short = shown(words, most)
-    more = f' title="{escape(shown(words, MAX_FULL_NAME))}"' if full and len(clean(words)) > most else ""
-    return f'<bdi class="name"{more}>{breakable(escape(short))}</bdi>'
+def render_name(words: str, most: int = 48, *, full: bool = True) -> str:
+    """Name of a column or category; where it is shortened, pointing at it shows more, unless ``full`` is false."""
+    short = shorten(words, most)
+    more = f' title="{escape(shorten(words, MAX_FULL_NAME))}"' if full and len(put_on_one_line(words)) > most else ""
+    return f'<bdi class="name"{more}>{allow_breaks(escape(short))}</bdi>'
 
 
-def breakable(words: str) -> str:
-    """Escaped text that may go on in a new line after an underscore."""
+def allow_breaks(words: str) -> str:
+    """Escaped text in which a line may break after an underscore."""
     return words.replace("_", "_<wbr>")
 
 
-def phrase(pieces: Phrase) -> str:
-    """Phrase with its names set off.
+def render_phrase(pieces: Phrase) -> str:
+    """Phrase with its names marked up.
 
     Examples
     --------
-    >>> phrase(("Values of ", Name("a<b"), "."))
+    >>> render_phrase(("Values of ", Name("a<b"), "."))
     'Values of <bdi class="name">a&lt;b</bdi>.'
     """
-    return "".join(name(piece.text) if isinstance(piece, Name) else escape(visible(piece)) for piece in pieces)
+    return "".join(
+        render_name(piece.text) if isinstance(piece, Name) else escape(replace_invisible(piece)) for piece in pieces
+    )
 
 
-def table(caption: str, heads: Sequence[Head], rows: Sequence[Sequence[Cell]], *, kind: str = "") -> str:
-    """Table in a box of its own that scrolls where it is wider than the page; the first cell of a row names it.
+def render_effect(effect_size: float | None) -> str:
+    """Effect size as a number and a word; nothing where there is none.
+
+    Examples
+    --------
+    >>> render_effect(0.25), render_effect(None)
+    ("0.25 <small class='word'>small</small>", '')
+    """
+    return "" if effect_size is None else f"{effect_size:.2f} <small class='word'>{effect_word(effect_size)}</small>"
+
+
+def render_table(caption: str, heads: Sequence[Head], rows: Sequence[Sequence[Cell]], *, kind: str = "") -> str:
+    """Table in a box that scrolls where the table is wider than the page; the first cell of each row is its heading.
 
     Parameters
     ----------
@@ -97,7 +119,7 @@ def table(caption: str, heads: Sequence[Head], rows: Sequence[Sequence[Cell]], *
     -------
     html : str
     """
-    label = text(caption)
+    label = escape_text(caption)
     top = "".join(_head(head) for head in heads)
     body = "\n".join(f"<tr>{''.join(_cell(cell, place) for place, cell in enumerate(row))}</tr>" for row in rows)
     printed = '<p class="fine printed">On paper: the first 40 rows.</p>' if "long" in kind else ""
@@ -109,7 +131,7 @@ def table(caption: str, heads: Sequence[Head], rows: Sequence[Sequence[Cell]], *
 
 def _head(head: Head) -> str:
     sort = f' data-sort="{head.sort}"' if head.sort else ""
-    return f'<th scope="col"{_class(head.kind)}{sort}>{text(head.label)}</th>'
+    return f'<th scope="col"{_class(head.kind)}{sort}>{escape_text(head.label)}</th>'
 
 
 def _cell(cell: Cell, place: int) -> str:

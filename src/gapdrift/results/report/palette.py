@@ -1,4 +1,4 @@
-"""Colours of the reports, light and dark; `tests/report/test_palette.py` holds their contrast."""
+"""Colours of the reports, light and dark; `tests/results/report/test_palette.py` holds their contrast."""
 
 from functools import partial
 

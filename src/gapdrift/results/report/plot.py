@@ -1,10 +1,17 @@
-"""Charts of a result's record, drawn with matplotlib (extra ``plot``)."""
+"""Charts of a result, drawn with matplotlib (extra ``plot``)."""
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from gapdrift.errors import GapdriftError, ParameterError
 from gapdrift.results.report.palette import LIGHT
+from gapdrift.results.report.ranking import (
+    has_changed_missingness,
+    has_changed_values,
+    rank_by_missingness,
+    rank_features,
+)
+from gapdrift.results.result import DriftResult, FeatureFinding, Histogram
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -12,66 +19,68 @@ if TYPE_CHECKING:
 
 __all__ = ["draw_feature", "draw_features"]
 
-Record = Mapping[str, Any]
-
 REFERENCE, WINDOW, QUIET = LIGHT["reference"], LIGHT["window"], "#9aa3ae"
 MAX_FEATURES = 20
 
+TITLES = {True: "Drift", False: "No drift found", None: "Undetermined"}
 
-def draw_features(record: Record) -> "Figure":
-    """Figure of all columns: how far the values moved, and how the share of missing cells moved.
+
+def draw_features(result: DriftResult) -> "Figure":
+    """Figure of all columns: how far the values moved, and how the share of missing cells changed.
 
     Parameters
     ----------
-    record : mapping
-        As `DriftResult.to_dict` returns it.
+    result : DriftResult
 
     Returns
     -------
     figure : matplotlib Figure
-        The columns that moved most come first, at most 20; those named at the level alpha are coloured.
+        At most 20 columns, in the order of the report; where the adjusted p-value is below alpha they are coloured.
     """
-    features = sorted(record["features"], key=_rank)[:MAX_FEATURES][::-1]
-    figure = _figure((9.0, 1.6 + 0.35 * len(features)))
-    values, gaps = figure.subplots(1, 2, sharey=True)
-    positions = range(len(features))
-    _draw_values(values, features, record["alpha"])
-    _draw_gaps(gaps, features, record["alpha"])
-    values.set_yticks(positions, [_label(feature["name"]) for feature in features])
-    figure.suptitle({True: "Drift", False: "No drift found", None: "Undetermined"}[record["drift"]])
+    is_tested = any(feature.p_value is not None for feature in result.features)
+    ranked = rank_features(result) if is_tested else rank_by_missingness(result)
+    # The first position is at the bottom of a chart.
+    features = ranked[:MAX_FEATURES][::-1]
+    figure = _make_figure((9.0, 1.6 + 0.35 * len(features)))
+    values, missing = figure.subplots(1, 2, sharey=True)
+    _draw_effects(values, features, result.alpha)
+    _draw_missing(missing, features, result.alpha)
+    values.set_yticks(range(len(features)), [_label(feature.name) for feature in features])
+    figure.suptitle(TITLES[result.drift])
     return figure
 
 
-def draw_feature(record: Record, name: str) -> "Figure":
+def draw_feature(result: DriftResult, name: str) -> "Figure":
     """Figure of one column: its distribution in the reference and in the window.
 
     Parameters
     ----------
-    record : mapping
-        As `DriftResult.to_dict` returns it.
+    result : DriftResult
     name : str
 
     Returns
     -------
     figure : matplotlib Figure
     """
-    features = {feature["name"]: feature for feature in record["features"]}
+    features = {feature.name: feature for feature in result.features}
     if name not in features:
         known = ", ".join(map(repr, features)) or "none: the result is undetermined"
         raise ParameterError(f"feature is {name!r}, expected one of {known}.")
     feature = features[name]
-    if feature["histogram"] is None:
-        raise ParameterError(f"No distribution of {name!r} was kept: it has no values, or MDLFWF counted it.")
-    figure = _figure((7.0, 4.0))
+    if feature.histogram is None:
+        raise ParameterError(
+            f"There is no distribution of {name!r}: it has no values, or the detector keeps none, as MDLFWF does."
+        )
+    figure = _make_figure((7.0, 4.0))
     axes = figure.subplots()
-    _draw_histogram(axes, feature["histogram"])
-    gaps = f"missing {feature['missing_reference']:.0%} -> {feature['missing_window']:.0%}"
-    axes.set(title=f"{_label(name)} ({gaps})", ylabel="share of observed cells", xlabel=_label(name))
+    _draw_histogram(axes, feature.histogram)
+    missing = f"missing {feature.missing_reference:.0%} -> {feature.missing_window:.0%}"
+    axes.set(title=f"{_label(name)} ({missing})", ylabel="share of observed cells", xlabel=_label(name))
     axes.legend()
     return figure
 
 
-def _figure(size: tuple[float, float]) -> "Figure":
+def _make_figure(size: tuple[float, float]) -> "Figure":
     try:
         from matplotlib.figure import Figure  # noqa: PLC0415
     except ImportError as error:
@@ -79,24 +88,19 @@ def _figure(size: tuple[float, float]) -> "Figure":
     return Figure(figsize=size, layout="constrained")
 
 
-def _rank(feature: Record) -> tuple[float, float]:
-    """Smallest p-value first; columns that were not tested last, by the change of their gaps."""
-    tested = [p for p in (feature["adjusted_p_value"], feature["adjusted_missing_p_value"]) if p is not None]
-    return min(tested, default=2.0), -abs(feature["missing_window"] - feature["missing_reference"])
-
-
-def _draw_values(axes: "Axes", features: list[Any], alpha: float) -> None:
-    effects = [feature["effect_size"] or 0.0 for feature in features]
-    colours = [WINDOW if _named(feature["adjusted_p_value"], alpha) else QUIET for feature in features]
-    axes.barh(range(len(features)), effects, color=colours)
+def _draw_effects(axes: "Axes", features: Sequence[FeatureFinding], alpha: float) -> None:
+    for position, feature in enumerate(features):
+        if feature.effect_size is not None:
+            colour = WINDOW if has_changed_values(feature, alpha) else QUIET
+            axes.barh(position, feature.effect_size, color=colour)
     axes.set(title="values", xlabel="effect size")
 
 
-def _draw_gaps(axes: "Axes", features: list[Any], alpha: float) -> None:
+def _draw_missing(axes: "Axes", features: Sequence[FeatureFinding], alpha: float) -> None:
     for position, feature in enumerate(features):
-        shares = feature["missing_reference"], feature["missing_window"]
-        named = _named(feature["adjusted_missing_p_value"], alpha)
-        axes.plot(shares, (position, position), color=WINDOW if named else QUIET)
+        shares = feature.missing_reference, feature.missing_window
+        colour = WINDOW if has_changed_missingness(feature, alpha) else QUIET
+        axes.plot(shares, (position, position), color=colour)
         axes.plot(shares[0], position, "o", color=REFERENCE, label=None if position else "reference")
         axes.plot(shares[1], position, "D", color=WINDOW, label=None if position else "window")
     axes.set(title="missing cells", xlabel="share", xlim=(-0.03, 1.03))
@@ -105,24 +109,20 @@ def _draw_gaps(axes: "Axes", features: list[Any], alpha: float) -> None:
 
 
 def _label(name: str, most: int = 40) -> str:
-    """Name as plain text for a chart: not as a formula, and cut where it is long."""
+    """Name as plain text for a chart: not as a formula, and shortened where it is long."""
     short = name if len(name) <= most else f"{name[: most - 3]}..."
     return short.replace("$", r"\$")
 
 
-def _named(p_value: float | None, alpha: float) -> bool:
-    return p_value is not None and p_value < alpha
-
-
-def _draw_histogram(axes: "Axes", histogram: Record) -> None:
-    sides = (("reference", REFERENCE), ("window", WINDOW))
-    if histogram["labels"]:
-        for shift, (side, colour) in zip((-0.2, 0.2), sides, strict=True):
-            places = [index + shift for index in range(len(histogram["labels"]))]
-            axes.bar(places, histogram[side], width=0.4, color=colour, label=side)
-        labels = [_label(label) for label in histogram["labels"]]
+def _draw_histogram(axes: "Axes", histogram: Histogram) -> None:
+    sides = (("reference", histogram.reference, REFERENCE), ("window", histogram.window, WINDOW))
+    if histogram.labels:
+        for shift, (side, shares, colour) in zip((-0.2, 0.2), sides, strict=True):
+            places = [index + shift for index in range(len(shares))]
+            axes.bar(places, shares, width=0.4, color=colour, label=side)
+        labels = [_label(label) for label in histogram.labels]
         axes.set_xticks(range(len(labels)), labels, rotation=30, ha="right")
         return
-    for side, colour in sides:
-        axes.stairs(histogram[side], histogram["edges"], color=colour, fill=True, alpha=0.35)
-        axes.stairs(histogram[side], histogram["edges"], color=colour, label=side)
+    for side, shares, colour in sides:
+        axes.stairs(shares, histogram.edges, color=colour, fill=True, alpha=0.35)
+        axes.stairs(shares, histogram.edges, color=colour, label=side)

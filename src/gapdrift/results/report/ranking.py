@@ -1,105 +1,121 @@
-"""What a record says of its sides and columns: which alarm, which moved, in which order they are told."""
+"""Which sides and columns of a result changed, and the order in which they are listed."""
 
-from collections.abc import Mapping
-from typing import Any
+from typing import Literal
+
+from gapdrift.results.result import DriftResult, FeatureFinding
 
 __all__ = [
-    "Record",
-    "alarms",
-    "compares_gaps",
-    "has_moved_gaps",
-    "has_moved_values",
-    "missing_cells",
-    "moved_gaps",
-    "moved_values",
+    "Side",
+    "State",
+    "alarming_sides",
+    "changed_missingness",
+    "changed_values",
+    "compares_missingness",
+    "has_changed_missingness",
+    "has_changed_values",
+    "mean_missing",
+    "other_warnings",
+    "rank_by_missingness",
     "rank_features",
-    "rank_gaps",
     "state",
 ]
 
-Record = Mapping[str, Any]
+Side = Literal["values", "missingness"]
+"""What a detector compares."""
+
+State = Literal["drift", "small", "none", "undetermined"]
+"""Verdict in a word; small means a difference was found, but below ``min_effect``."""
 
 
-def state(record: Record) -> str:
-    """Verdict in a word: drift, small (a difference, but below ``min_effect``), none or undetermined."""
-    if record["drift"] is None:
+def state(result: DriftResult) -> State:
+    """Verdict in a word."""
+    if result.drift is None:
         return "undetermined"
-    if record["drift"]:
+    if result.drift:
         return "drift"
-    return "small" if record["p_value"] < record["alpha"] else "none"
+    return "small" if result.p_value < result.alpha else "none"
 
 
-def alarms(record: Record) -> list[str]:
-    """Values, gaps or both: whichever alarms on its own, else the one with the smaller p-value."""
-    sides = [] if record["values"]["reason"] else [("values", record["values"]["p_value"])]
-    if record["missingness"] is not None:
-        sides.append(("gaps", record["missingness"]["p_value"]))
-    found = [name for name, p_value in sides if p_value < record["alpha"]]
-    return found or [name for name, _ in sorted(sides, key=lambda side: side[1])[:1]]
+def alarming_sides(result: DriftResult) -> list[Side]:
+    """Sides with a p-value below alpha; where there are none, the side with the smallest p-value."""
+    p_values: dict[Side, float] = {}
+    if result.values.determined:
+        p_values["values"] = result.values.p_value
+    if result.missingness is not None:
+        p_values["missingness"] = result.missingness.p_value
+    alarming = [side for side, p_value in p_values.items() if p_value < result.alpha]
+    return alarming or sorted(p_values, key=lambda side: p_values[side])[:1]
 
 
-def has_moved_values(feature: Record, record: Record) -> bool:
-    """Whether a column's values differ by its own adjusted p-value."""
-    return _below(feature["adjusted_p_value"], record["alpha"])
+def has_changed_values(feature: FeatureFinding, alpha: float) -> bool:
+    """Whether the adjusted p-value of a column's values is below alpha."""
+    return _is_below(feature.adjusted_p_value, alpha)
 
 
-def has_moved_gaps(feature: Record, record: Record) -> bool:
-    """Whether a column's share of missing cells differs by its own adjusted p-value."""
-    return _below(feature["adjusted_missing_p_value"], record["alpha"])
+def has_changed_missingness(feature: FeatureFinding, alpha: float) -> bool:
+    """Whether the adjusted p-value of a column's share of missing cells is below alpha."""
+    return _is_below(feature.adjusted_missing_p_value, alpha)
 
 
-def moved_values(record: Record) -> list[Record]:
-    """Columns whose values moved, the largest effect first."""
-    moved = [feature for feature in record["features"] if has_moved_values(feature, record)]
-    return sorted(moved, key=lambda feature: -(feature["effect_size"] or 0.0))
+def changed_values(result: DriftResult) -> list[FeatureFinding]:
+    """Columns whose values changed, the largest effect first."""
+    changed = [feature for feature in result.features if has_changed_values(feature, result.alpha)]
+    return sorted(changed, key=lambda feature: -(feature.effect_size or 0.0))
 
 
-def moved_gaps(record: Record) -> list[Record]:
-    """Columns whose gaps moved, the largest change first."""
-    moved = [feature for feature in record["features"] if has_moved_gaps(feature, record)]
-    return sorted(moved, key=lambda feature: -_gap_change(feature))
+def changed_missingness(result: DriftResult) -> list[FeatureFinding]:
+    """Columns whose share of missing cells changed, the largest change first."""
+    changed = [feature for feature in result.features if has_changed_missingness(feature, result.alpha)]
+    return sorted(changed, key=lambda feature: -_missing_change(feature))
 
 
-def rank_features(record: Record) -> list[Record]:
-    """All columns: moved values by their effect, moved gaps by their change, then the others by p-value."""
+def rank_features(result: DriftResult) -> list[FeatureFinding]:
+    """All columns: changed values by effect size, changed missingness by its change, then the others by p-value."""
 
-    def rank(feature: Record) -> tuple[int, float]:
-        if has_moved_values(feature, record):
-            return 0, -(feature["effect_size"] or 0.0)
-        if has_moved_gaps(feature, record):
-            return 1, -_gap_change(feature)
-        return 2, 2.0 if feature["p_value"] is None else feature["p_value"]
+    def rank(feature: FeatureFinding) -> tuple[int, float]:
+        if has_changed_values(feature, result.alpha):
+            return 0, -(feature.effect_size or 0.0)
+        if has_changed_missingness(feature, result.alpha):
+            return 1, -_missing_change(feature)
+        return 2, 2.0 if feature.p_value is None else feature.p_value
 
-    return sorted(record["features"], key=rank)
-
-
-def rank_gaps(record: Record) -> list[Record]:
-    """All columns: moved gaps first, then by the change of their share of missing cells, then by that share."""
-
-    def rank(feature: Record) -> tuple[bool, float, float]:
-        share = max(feature["missing_reference"], feature["missing_window"])
-        return not has_moved_gaps(feature, record), -_gap_change(feature), -share
-
-    return sorted(record["features"], key=rank)
+    return sorted(result.features, key=rank)
 
 
-def compares_gaps(record: Record) -> bool:
-    """Whether the detector compares the gaps, even where there is nothing to compare."""
-    return record["missingness"] is not None or any(f["missing_p_value"] is not None for f in record["features"])
+def rank_by_missingness(result: DriftResult) -> list[FeatureFinding]:
+    """All columns: changed missingness first, then by the change of the share of missing cells, then by that share."""
+
+    def rank(feature: FeatureFinding) -> tuple[bool, float, float]:
+        share = max(feature.missing_reference, feature.missing_window)
+        return not has_changed_missingness(feature, result.alpha), -_missing_change(feature), -share
+
+    return sorted(result.features, key=rank)
 
 
-def missing_cells(record: Record) -> tuple[float, float] | None:
-    """Share of missing cells of reference and window; None where no column is told."""
-    features = record["features"]
-    if not features:
+def compares_missingness(result: DriftResult) -> bool:
+    """Whether the detector tests what is missing, even where nothing is."""
+    return result.missingness is not None or any(feature.missing_p_value is not None for feature in result.features)
+
+
+def mean_missing(result: DriftResult) -> tuple[float, float] | None:
+    """Share of missing cells in the reference and in the window; None where the result lists no columns."""
+    n_features = len(result.features)
+    if not n_features:
         return None
-    sums = [sum(feature[side] for feature in features) for side in ("missing_reference", "missing_window")]
-    return sums[0] / len(features), sums[1] / len(features)
+    before = sum(feature.missing_reference for feature in result.features)
+    after = sum(feature.missing_window for feature in result.features)
+    return before / n_features, after / n_features
 
 
-def _gap_change(feature: Record) -> float:
-    return float(abs(feature["missing_window"] - feature["missing_reference"]))
+def other_warnings(result: DriftResult) -> list[str]:
+    """Warnings without the reason of an undetermined verdict, which is shown with the verdict."""
+    shown = result.values.reason if result.drift is None else None
+    return [warning for warning in result.warnings if warning != shown]
 
 
-def _below(p_value: float | None, alpha: float) -> bool:
+def _missing_change(feature: FeatureFinding) -> float:
+    return abs(feature.missing_window - feature.missing_reference)
+
+
+def _is_below(p_value: float | None, alpha: float) -> bool:
     return p_value is not None and p_value < alpha

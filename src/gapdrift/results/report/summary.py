@@ -1,74 +1,88 @@
-"""Few plain lines about a result, for a terminal or a log."""
+"""A few plain lines about a result, for a terminal or a log."""
 
-from gapdrift.results.report.ranking import Record, alarms, moved_gaps, moved_values, rank_gaps, state
-from gapdrift.results.report.words import clean, format_p_value
+from gapdrift.results.report.ranking import (
+    alarming_sides,
+    changed_missingness,
+    changed_values,
+    other_warnings,
+    rank_by_missingness,
+    state,
+)
+from gapdrift.results.report.sentences import SIDES
+from gapdrift.results.report.words import format_p_value, put_on_one_line
+from gapdrift.results.result import DriftResult, Finding
 
-__all__ = ["summarise"]
+__all__ = ["render_summary"]
 
-MOST = 8
+MAX_NAMES = 8
 """Columns named in a line."""
 
 
-def summarise(record: Record) -> str:
+def render_summary(result: DriftResult) -> str:
     """Verdict, data, tests, gaps and warnings, a line each.
 
     Parameters
     ----------
-    record : mapping
-        As `DriftResult.to_dict` returns it.
+    result : DriftResult
 
     Returns
     -------
     text : str
     """
-    said = record["values"]["reason"] if record["drift"] is None else None
-    notes = [f"Note: {text}" for text in record["warnings"] if text != said]
-    return "\n".join([_verdict(record), *_details(record), *notes])
+    notes = [f"Note: {warning}" for warning in other_warnings(result)]
+    return "\n".join([_verdict_line(result), *_detail_lines(result), *notes])
 
 
-def _verdict(record: Record) -> str:
-    found = state(record)
+def _verdict_line(result: DriftResult) -> str:
+    found = state(result)
     if found == "undetermined":
-        return f"UNDETERMINED: {record['values']['reason']}"
-    tail = f"({format_p_value(record['p_value'])}, alpha {record['alpha']:g})"
-    sides = " and ".join(alarms(record))
+        return f"UNDETERMINED: {result.values.reason}"
+    tail = f"({format_p_value(result.p_value)}, alpha {result.alpha:g})"
+    sides = " and ".join(SIDES[side] for side in alarming_sides(result))
     if found == "drift":
         return f"DRIFT: the {sides} of the window differ from the reference {tail}."
     if found == "small":
         return f"No drift worth an alarm: the {sides} of the window differ, but too little {tail}."
-    subject = "values" if record["missingness"] is None else "values and gaps"
-    return f"No drift found in the {subject} of the window {tail}."
+    compared = "values" if result.missingness is None else "values and gaps"
+    return f"No drift found in the {compared} of the window {tail}."
 
 
-def _details(record: Record) -> list[str]:
-    features = record["features"]
-    lines = [f"Rows: {record['n_reference']} in the reference, {record['n_window']} in the window."]
-    lines += [_finding_line(finding) for finding in (record["values"], record["missingness"]) if finding is not None]
-    for what, moved in (("values", moved_values(record)), ("gaps", moved_gaps(record))):
-        lines += [f"Columns whose {what} moved: {_list([feature['name'] for feature in moved])}."] if moved else []
-    gaps = [
-        f"{feature['name']} {feature['missing_reference']:.0%} -> {feature['missing_window']:.0%}"
-        for feature in (rank_gaps(record) if len(features) > MOST else features)
-        if feature["missing_reference"] or feature["missing_window"]
+def _detail_lines(result: DriftResult) -> list[str]:
+    lines = [f"Rows: {result.n_reference} in the reference, {result.n_window} in the window."]
+    findings = (result.values, result.missingness)
+    lines += [_finding_line(finding) for finding in findings if finding is not None and finding.determined]
+    for side, changed in (("values", changed_values(result)), ("gaps", changed_missingness(result))):
+        lines += [f"Columns whose {side} changed: {_join([f.name for f in changed])}."] if changed else []
+    lines += [f"Gaps: {_join(_missing_shares(result)) or 'none'}."] if result.features else []
+    return lines
+
+
+def _missing_shares(result: DriftResult) -> list[str]:
+    features = rank_by_missingness(result) if len(result.features) > MAX_NAMES else result.features
+    return [
+        f"{feature.name} {feature.missing_reference:.0%} -> {feature.missing_window:.0%}"
+        for feature in features
+        if feature.missing_reference or feature.missing_window
     ]
-    lines += [f"Gaps: {_list(gaps) or 'none'}."] if features else []
-    return [line for line in lines if line]
 
 
-def _finding_line(finding: Record) -> str:
-    if finding["reason"]:
-        return ""
-    if not finding["parts"]:
-        return (
-            f"Test: {finding['name']}, statistic {finding['statistic']:.1f} with {finding['degrees_of_freedom']} "
-            f"degrees of freedom, effect size {finding['effect_size']:.2f}."
-        )
-    parts = ", ".join(f"{part['name']} {format_p_value(part['p_value'])}" for part in finding["parts"])
-    whole = f"{format_p_value(finding['p_value'])}, effect size {finding['effect_size']:.2f}"
-    return f"{finding['name'].capitalize()}: {whole} ({parts})."
+def _finding_line(finding: Finding) -> str:
+    effect = "" if finding.effect_size is None else f", effect size {finding.effect_size:.2f}"
+    if not finding.parts:
+        return f"Test: {finding.name}{_statistic(finding)}{effect}."
+    parts = ", ".join(f"{part.name} {format_p_value(part.p_value)}" for part in finding.parts)
+    return f"{finding.name.capitalize()}: {format_p_value(finding.p_value)}{effect} ({parts})."
 
 
-def _list(names: list[str]) -> str:
-    """Names in one line, cut where they are many."""
-    more = f" and {len(names) - MOST} more" if len(names) > MOST else ""
-    return clean(", ".join(names[:MOST]) + more)
+def _statistic(finding: Finding) -> str:
+    if finding.statistic is None:
+        return f", {format_p_value(finding.p_value)}"
+    degrees = finding.degrees_of_freedom
+    with_degrees = "" if degrees is None else f" with {degrees} degree{'' if degrees == 1 else 's'} of freedom"
+    return f", statistic {finding.statistic:.1f}{with_degrees}"
+
+
+def _join(names: list[str]) -> str:
+    """Names in one line; those beyond the first few are counted."""
+    more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
+    return put_on_one_line(", ".join(names[:MAX_NAMES]) + more)

@@ -90,7 +90,7 @@ def point(value: float) -> str:
 
 
 def ticks(low: float, high: float, most: int = 5) -> list[float]:
-    """Round numbers from ``low`` to ``high``; the limits themselves where these lie too close to have any.
+    """Round numbers from ``low`` to ``high``; ``low`` alone where the two lie too close together.
 
     Examples
     --------
@@ -108,7 +108,7 @@ def ticks(low: float, high: float, most: int = 5) -> list[float]:
 
 
 def axis_labels(places: Sequence[float]) -> list[str]:
-    """Numbers of an axis, as many digits as tell them apart.
+    """Numbers of an axis, with as many digits as distinguish them.
 
     Examples
     --------

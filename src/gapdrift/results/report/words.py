@@ -6,28 +6,34 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 __all__ = [
+    "ARROW",
     "EFFECT_RULE",
     "Name",
     "Phrase",
-    "chance",
-    "clean",
-    "count",
+    "cut_text",
+    "describe_chance",
     "effect_word",
+    "format_count",
+    "format_missing_change",
+    "format_number",
+    "format_number_within",
+    "format_p_number",
     "format_p_value",
-    "listed",
-    "missing_change",
-    "number",
-    "number_within",
-    "percent",
-    "plain",
-    "shown",
-    "visible",
+    "format_percent",
+    "join_names",
+    "put_on_one_line",
+    "replace_invisible",
+    "shorten",
+    "to_plain_text",
 ]
 
 EFFECT_STEPS = ((0.5, "large"), (0.3, "medium"), (0.1, "small"))
 """Least effect size of each word: Cohen's conventions for correlations, one rule for every unit."""
 
 EFFECT_RULE = "large from 0.5, medium from 0.3, small from 0.1, very small below"
+
+ARROW = "\N{RIGHTWARDS ARROW}"
+"""Stands between the reference's number and the window's."""
 
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 ISOLATE, POP = "\N{FIRST STRONG ISOLATE}", "\N{POP DIRECTIONAL ISOLATE}"
@@ -49,70 +55,82 @@ class Name:
 
 
 Phrase = tuple[str | Name, ...]
-"""Pieces of a sentence: text of ours and names of the user's."""
+"""Pieces of a sentence: fixed text, and names that the user chose."""
 
 
-def plain(phrase: Phrase) -> str:
+def to_plain_text(phrase: Phrase) -> str:
     """Phrase as plain text.
 
     Examples
     --------
-    >>> plain(("The values of ", Name("price"), " differ."))
+    >>> to_plain_text(("The values of ", Name("price"), " differ."))
     'The values of price differ.'
     """
-    return "".join(shown(piece.text) if isinstance(piece, Name) else visible(piece) for piece in phrase)
+    return "".join(shorten(piece.text) if isinstance(piece, Name) else replace_invisible(piece) for piece in phrase)
 
 
-def listed(names: Iterable[str], most: int = 3) -> Phrase:
+def join_names(names: Iterable[str], most: int = 3) -> Phrase:
     """Names with commas and an "and"; those beyond ``most`` are counted only.
 
     Examples
     --------
-    >>> plain(listed(["a", "b", "c"])), plain(listed(["a", "b", "c", "d", "e"]))
+    >>> to_plain_text(join_names(["a", "b", "c"])), to_plain_text(join_names(["a", "b", "c", "d", "e"]))
     ('a, b and c', 'a, b, c and 2 more columns')
     """
     names = list(names)
     rest = len(names) - most
     pieces: list[str | Name] = [Name(name) for name in names[:most]]
     if rest > 0:
-        pieces.append(f"{rest:,} more column{'s' if rest > 1 else ''}")
+        pieces.append(format_count(rest, "more column"))
     joints = ["", *[", "] * (len(pieces) - 2), " and "]
     return tuple(part for joint, piece in zip(joints, pieces, strict=False) for part in (joint, piece) if part != "")
 
 
-def clean(text: str) -> str:
-    r"""Text on one line, in which nothing is invisible but harmful: control and direction marks are replaced.
+def put_on_one_line(text: str) -> str:
+    r"""Text on one line, in which marks that control the terminal or the direction of writing are replaced.
 
     Examples
     --------
-    >>> clean("two\nlines"), clean("a\x00b") == "a\N{REPLACEMENT CHARACTER}b"
+    >>> put_on_one_line("two\nlines"), put_on_one_line("a\x00b") == "a\N{REPLACEMENT CHARACTER}b"
     ('two lines', True)
     """
-    return " ".join(visible(text).split())
+    return " ".join(replace_invisible(text).split())
 
 
-def visible(text: str) -> str:
-    """Text with its spaces as they are, in which every letter can be shown.
+def cut_text(text: str, most: int) -> str:
+    """Text on one line, with an ellipsis instead of what lies beyond ``most`` letters.
 
     Examples
     --------
-    >>> visible(" and ")
+    >>> cut_text("a long note", 6)
+    'a long…'
+    """
+    line = put_on_one_line(text)
+    return line if len(line) <= most else f"{line[:most]}\N{HORIZONTAL ELLIPSIS}"
+
+
+def replace_invisible(text: str) -> str:
+    """Text in which letters that cannot be shown are replaced; its spaces stay.
+
+    Examples
+    --------
+    >>> replace_invisible(" and ")
     ' and '
     """
-    return "".join(_visible(letter) for letter in text)
+    return "".join(_replace_letter(letter) for letter in text)
 
 
-def shown(name: str, most: int = 48) -> str:
-    r"""Name on one line, cut in the middle where it is long; set apart where it runs from right to left.
+def shorten(name: str, most: int = 48) -> str:
+    r"""Name on one line, cut in the middle where it is long; isolated where it runs from right to left.
 
     Examples
     --------
-    >>> shown("a" * 30 + "b" * 30, 11)
+    >>> shorten("a" * 30 + "b" * 30, 11)
     'aaaaa…bbbbb'
-    >>> shown(" "), shown("")
+    >>> shorten(" "), shorten("")
     ('(blank)', '(blank)')
     """
-    text = clean(name) or "(blank)"
+    text = put_on_one_line(name) or "(blank)"
     if len(text) > most:
         half = (most - 1) // 2
         text = f"{text[:half]}\N{HORIZONTAL ELLIPSIS}{text[-half:]}"
@@ -120,12 +138,12 @@ def shown(name: str, most: int = 48) -> str:
     return f"{ISOLATE}{text}{POP}" if turns else text
 
 
-def percent(share: float) -> str:
-    """Share in percent, never rounded to nothing or to all.
+def format_percent(share: float) -> str:
+    """Share in percent, rounded to 0% or 100% only where it is exactly that.
 
     Examples
     --------
-    >>> [percent(share) for share in (0.0, 0.0002, 0.034, 0.5, 0.9999, 1.0)]
+    >>> [format_percent(share) for share in (0.0, 0.0002, 0.034, 0.5, 0.9999, 1.0)]
     ['0%', '<0.1%', '3.4%', '50%', '>99.9%', '100%']
     """
     if 0.0 < share < 0.001:
@@ -135,23 +153,23 @@ def percent(share: float) -> str:
     return f"{share:.1%}" if 0.0 < share < 0.0995 or 0.9905 <= share < 1.0 else f"{share:.0%}"
 
 
-def missing_change(before: float, after: float) -> str:
-    """Shares of missing cells of reference and window.
+def format_missing_change(before: float, after: float) -> str:
+    """Shares of missing cells, from the reference to the window.
 
     Examples
     --------
-    >>> missing_change(0.1, 0.22), missing_change(0.0, 0.0)
+    >>> format_missing_change(0.1, 0.22), format_missing_change(0.0, 0.0)
     ('10% \N{RIGHTWARDS ARROW} 22%', 'none')
     """
-    return f"{percent(before)} \N{RIGHTWARDS ARROW} {percent(after)}" if before or after else "none"
+    return f"{format_percent(before)} {ARROW} {format_percent(after)}" if before or after else "none"
 
 
-def number(value: float) -> str:
+def format_number(value: float) -> str:
     """Number with four significant digits.
 
     Examples
     --------
-    >>> number(1013.26), number(-0.00001), number(2.5e100), number(1234567)
+    >>> format_number(1013.26), format_number(-0.00001), format_number(2.5e100), format_number(1234567)
     ('1013', '-1e-05', '2.5e+100', '1,235,000')
     """
     size = abs(value)
@@ -160,55 +178,68 @@ def number(value: float) -> str:
     return f"{value:.4g}"
 
 
-def number_within(value: float, span: float) -> str:
-    """Number with as many digits as tell it apart from others within a range of width ``span``.
+def format_number_within(value: float, span: float) -> str:
+    """Number with as many digits as distinguish it from others within a range of width ``span``.
 
     Examples
     --------
-    >>> number_within(0.06728, 6.0), number_within(22063.4, 80_000.0), number_within(1_000_000.25, 1.0)
-    ('0.07', '22,063', '1,000,000.25')
-    >>> number_within(1.084e90, 4e90), number_within(3.0, 0.0)
+    >>> [format_number_within(*pair) for pair in ((0.06728, 6.0), (22063.4, 80_000.0), (1_000_000.25, 1.0))]
+    ['0.07', '22,063', '1,000,000.25']
+    >>> format_number_within(1.084e90, 4e90), format_number_within(3.0, 0.0)
     ('1.08e+90', '3')
     """
     size = abs(value)
     if not span > 0.0:
-        return number(value)
+        return format_number(value)
     if max(size, span) >= 1e7 or max(size, span) < 1e-4:
         return f"{value:.{min(15, max(3, round(math.log10(max(size, span) / span)) + 3))}g}"
     decimals = min(9, max(0, math.ceil(-math.log10(span)) + 2))
     return f"{value + 0.0:{',' if size >= 10_000 else ''}.{decimals}f}"
 
 
-def count(rows: int) -> str:
-    """Whole number with separators.
+def format_count(number: int, noun: str = "") -> str:
+    """Whole number with separators, and with what is counted, in the plural where it needs one.
 
     Examples
     --------
-    >>> count(1000000)
-    '1,000,000'
+    >>> format_count(1000000), format_count(1, "row"), format_count(2000, "row")
+    ('1,000,000', '1 row', '2,000 rows')
     """
-    return f"{rows:,}"
+    plural = "" if number == 1 else "s"
+    return f"{number:,} {noun}{plural}" if noun else f"{number:,}"
 
 
 def format_p_value(p_value: float) -> str:
-    """p-value for people.
+    """p-value inside a sentence.
 
     Examples
     --------
     >>> format_p_value(0.0312), format_p_value(1e-30)
     ('p = 0.031', 'p < 1e-9')
     """
-    if p_value < 1e-9:
-        return "p < 1e-9"
-    return f"p = {p_value:.2g}" if p_value < 0.995 else f"p = {p_value:.2f}"
+    number = format_p_number(p_value)
+    return f"p {number}" if number.startswith("<") else f"p = {number}"
 
 
-def chance(p_value: float) -> str:
-    """How often chance alone goes so far, in words.
+def format_p_number(p_value: float) -> str:
+    """p-value below a heading that says what it is.
 
     Examples
     --------
-    >>> [chance(p) for p in (1e-12, 0.00052, 0.031, 0.43, 1.0)]
+    >>> format_p_number(0.0312), format_p_number(1e-30)
+    ('0.031', '< 1e-9')
+    """
+    if p_value < 1e-9:
+        return "< 1e-9"
+    return f"{p_value:.2g}" if p_value < 0.995 else f"{p_value:.2f}"
+
+
+def describe_chance(p_value: float) -> str:
+    """How often chance alone gives a p-value this small, in words.
+
+    Examples
+    --------
+    >>> [describe_chance(p) for p in (1e-12, 0.00052, 0.031, 0.43, 1.0)]
     ['fewer than 1 in a million', 'about 1 in 1,900', 'about 1 in 32', 'about 43 in 100', 'nearly all']
     """
     if p_value < 1e-6:
@@ -229,7 +260,7 @@ def effect_word(effect_size: float) -> str:
     return next((word for least, word in EFFECT_STEPS if effect_size >= least), "very small")
 
 
-def _visible(letter: str) -> str:
+def _replace_letter(letter: str) -> str:
     if letter.isspace():
         return " "
     harmful = (

@@ -1,4 +1,4 @@
-"""Style and script of the reports, as they are put into a page."""
+"""Style, script and fixed text of the reports."""
 
 from importlib import resources
 

@@ -13,7 +13,7 @@
   name();
 
   // Sorting: a cell without a key stays last, whatever the direction.
-  const told = document.getElementById("told");
+  const status = document.getElementById("status");
   const compare = (kind) => kind === "text" ? (a, b) => a.localeCompare(b) : (a, b) => Number(a) - Number(b);
   const sort = (head, button) => {
     // What is large is looked for first, except p-values.
@@ -30,7 +30,7 @@
     body.append(...keyed.map(([, row]) => row));
     for (const other of head.parentNode.cells) { if (other.dataset.sort) other.setAttribute("aria-sort", "none"); }
     head.setAttribute("aria-sort", order);
-    told.textContent = `Sorted by ${button.textContent}, ${order}.`;
+    status.textContent = `Sorted by ${button.textContent}, ${order}.`;
   };
   for (const head of document.querySelectorAll("th[data-sort]")) {
     const button = document.createElement("button");

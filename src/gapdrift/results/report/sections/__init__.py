@@ -1,1 +1,29 @@
-"""The sections of the HTML report, in their order; each is a function from the record to HTML."""
+"""The sections of the HTML report, in the order of the page.
+
+To add one: write a module with a function from `Report` to `Section` (None where there is nothing to show), put that
+function into `SECTIONS`, and test it in ``tests/results/report/sections``. Heading, place in the page and entry in the
+table of contents follow from the list.
+"""
+
+from collections.abc import Callable
+
+from gapdrift.results.report.sections._section import Report, Section
+from gapdrift.results.report.sections.columns import make_columns
+from gapdrift.results.report.sections.distributions import make_distributions
+from gapdrift.results.report.sections.findings import make_findings
+from gapdrift.results.report.sections.missing import make_missing
+from gapdrift.results.report.sections.notes import make_notes
+from gapdrift.results.report.sections.origin import make_origin
+from gapdrift.results.report.sections.regions import make_regions
+
+__all__ = ["SECTIONS"]
+
+SECTIONS: tuple[Callable[[Report], Section | None], ...] = (
+    make_columns,
+    make_distributions,
+    make_missing,
+    make_regions,
+    make_findings,
+    make_origin,
+    make_notes,
+)

@@ -1,8 +1,11 @@
-"""A part of the page with a heading."""
+"""What a section is made from, and what it is."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-__all__ = ["LEGEND", "Section"]
+from gapdrift.results.result import DriftResult
+
+__all__ = ["LEGEND", "Report", "Section"]
 
 LEGEND = (
     '<p class="legend"><span><svg class="key" width="22" height="12" aria-hidden="true"><title>filled</title>'
@@ -10,17 +13,35 @@ LEGEND = (
     '<span><svg class="key" width="22" height="12" aria-hidden="true"><title>striped or a line</title>'
     '<rect width="22" height="12" rx="2" class="window-bar"/></svg>Window</span></p>'
 )
-"""Which is which."""
+"""How reference and window are drawn."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """Everything a section can show.
+
+    Parameters
+    ----------
+    result : DriftResult
+    sources : mapping of str to str
+        Where the data come from.
+    made : str
+        When, or by whom, the page was made; may be empty.
+    """
+
+    result: DriftResult
+    sources: Mapping[str, str]
+    made: str
 
 
 @dataclass(frozen=True)
 class Section:
-    """Part of the page.
+    """Part of the page with a heading.
 
     Parameters
     ----------
     key : str
-        Its place in the page's address.
+        Its id, by which the page's address can point at it.
     title : str
     body : str
         HTML.

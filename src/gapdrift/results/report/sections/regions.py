@@ -1,20 +1,23 @@
 """The bins that gained and lost rows, in words."""
 
 from gapdrift.results.report.charts import draw_shares
-from gapdrift.results.report.markup import Cell, Head, breakable, table, text
-from gapdrift.results.report.ranking import Record, alarms
-from gapdrift.results.report.sections._section import LEGEND, Section
-from gapdrift.results.report.words import clean, number, percent, shown
+from gapdrift.results.report.markup import Cell, Head, allow_breaks, escape_text, render_table
+from gapdrift.results.report.ranking import alarming_sides
+from gapdrift.results.report.sections._section import LEGEND, Report, Section
+from gapdrift.results.report.words import cut_text, format_number, format_percent, shorten
+from gapdrift.results.result import BinFinding
 
-__all__ = ["regions"]
+__all__ = ["make_regions"]
 
-MOST = 5
-"""Bins told on each side."""
+KEY, TITLE = "regions", "Where rows lie"
 
-SMALLEST = 0.002
-"""Change of the share of rows below which a bin is not worth a line."""
+MAX_BINS = 5
+"""Bins shown that gained rows, and as many that lost them."""
 
-WORDS = 180
+MIN_CHANGE = 0.002
+"""Change of the share of rows below which a bin is not shown."""
+
+MAX_LETTERS = 180
 """Letters of a description."""
 
 HEADS = (
@@ -25,58 +28,59 @@ HEADS = (
 )
 
 
-def regions(record: Record) -> Section | None:
-    """Tables of the bins that gained and that lost most."""
-    bins = record["bins"]
-    if not bins:
+def make_regions(report: Report) -> Section | None:
+    """Tables of the bins that gained most and that lost most; None where the result has no bins."""
+    result = report.result
+    if not result.bins:
         return None
-    told = sorted(bins, key=lambda entry: -entry["contribution"])
-    gained = [entry for entry in told if _change(entry) >= SMALLEST][:MOST]
-    lost = [entry for entry in told if _change(entry) <= -SMALLEST][:MOST]
-    moved = bool(record["drift"]) and "values" in alarms(record)
-    start = f"The rows of the reference fall into {len(bins)} regions of similar rows. "
+    ranked = sorted(result.bins, key=_rank)
+    gained = [entry for entry in ranked if _change(entry) >= MIN_CHANGE][:MAX_BINS]
+    lost = [entry for entry in ranked if _change(entry) <= -MIN_CHANGE][:MAX_BINS]
+    start = f"The rows of the reference fall into {len(result.bins)} regions of similar rows. "
     if not gained and not lost:
-        return Section("regions", "Where rows lie", f"<p>{start}Each holds the same share of the window.</p>")
+        return Section(KEY, TITLE, f"<p>{start}Each holds the same share of the window.</p>")
+    has_changed = bool(result.drift) and "values" in alarming_sides(result)
     lead = start + (
         "These gained or lost the most, the clearest first."
-        if moved
+        if has_changed
         else "These differ the most; differences of this size also turn up by chance."
     )
-    largest = max(max(entry["share_reference"], entry["share_window"]) for entry in (*gained, *lost))
+    largest = max(max(entry.share_reference, entry.share_window) for entry in (*gained, *lost))
     sides = [("Regions that gained rows", gained), ("Regions that lost rows", lost)]
     tables = "".join(
-        table(title, HEADS, [_row(entry, largest) for entry in entries], kind="regions")
+        render_table(title, HEADS, [_make_row(entry, largest) for entry in entries], kind="regions")
         for title, entries in sides
         if entries
     )
-    return Section("regions", "Where rows lie", f"<p>{lead}</p>{LEGEND}{tables}")
+    return Section(KEY, TITLE, f"<p>{lead}</p>{LEGEND}{tables}")
 
 
-def describe(entry: Record) -> str:
-    """A bin in words: what sets it apart, or the centre itself."""
-    if entry["description"]:
-        return _cut(entry["description"])
+def describe_bin(entry: BinFinding) -> str:
+    """A bin in words: what sets it apart, or else its centre."""
+    if entry.description:
+        return cut_text(entry.description, MAX_LETTERS)
     parts = [
-        f"{shown(name, 32)} {shown(value, 32) if isinstance(value, str) else number(value)}"
-        for name, value in entry["centre"].items()
+        f"{shorten(name, 32)} {shorten(value, 32) if isinstance(value, str) else format_number(value)}"
+        for name, value in entry.centre.items()
     ]
-    return _cut("around " + ", ".join(parts[:5]) + (f" and {len(parts) - 5:,} more" if len(parts) > 5 else ""))
+    more = f" and {len(parts) - 5:,} more" if len(parts) > 5 else ""
+    return cut_text("around " + ", ".join(parts[:5]) + more, MAX_LETTERS)
 
 
-def _cut(words: str) -> str:
-    words = clean(words)
-    return words if len(words) <= WORDS else f"{words[:WORDS]}\N{HORIZONTAL ELLIPSIS}"
+def _rank(entry: BinFinding) -> tuple[float, float]:
+    """The largest contribution first; where there was no test, the largest change of the share."""
+    return -(entry.contribution or 0.0), -abs(_change(entry))
 
 
-def _change(entry: Record) -> float:
-    return float(entry["share_window"] - entry["share_reference"])
+def _change(entry: BinFinding) -> float:
+    return entry.share_window - entry.share_reference
 
 
-def _row(entry: Record, largest: float) -> list[Cell]:
-    before, after = entry["share_reference"], entry["share_window"]
+def _make_row(entry: BinFinding, largest: float) -> list[Cell]:
+    before, after = entry.share_reference, entry.share_window
     return [
-        Cell(f"<bdi>{breakable(text(describe(entry)))}</bdi>", None, "words"),
-        Cell(text(percent(before)), None, "number"),
-        Cell(text(percent(after)), None, "number"),
+        Cell(f"<bdi>{allow_breaks(escape_text(describe_bin(entry)))}</bdi>", None, "words"),
+        Cell(escape_text(format_percent(before)), None, "number"),
+        Cell(escape_text(format_percent(after)), None, "number"),
         Cell(draw_shares(before, after, largest), None, "picture"),
     ]

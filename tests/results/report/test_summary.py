@@ -1,0 +1,35 @@
+import dataclasses
+
+import gapdrift as gd
+from gapdrift.results.report.summary import render_summary
+
+BARE = gd.DriftResult(True, 0.01, 0.05, 100, 50, gd.Finding("values", None, None, 0.01, None))
+
+
+def with_values(*numbers, **more):
+    return dataclasses.replace(BARE, values=gd.Finding("chi", *numbers, **more))
+
+
+def test_lines_say_what_is_there():
+    assert "Test: chi, p = 0.01." in render_summary(with_values(None, None, 0.01, None))
+    assert "Test: chi, p = 0.01, effect size 0.20." in render_summary(with_values(None, None, 0.01, 0.2))
+    assert "Test: chi, statistic 4.0." in render_summary(with_values(4.0, None, 0.01, None))
+    assert "statistic 4.0 with 1 degree of freedom, effect size 0.20." in render_summary(with_values(4.0, 1, 0.01, 0.2))
+    assert "statistic 4.0 with 2 degrees of freedom." in render_summary(with_values(4.0, 2, 0.01, None))
+
+
+def test_parts_are_in_one_line():
+    parts = (gd.Finding("location", None, None, 0.02, 0.1), gd.Finding("bins", 3.0, 2, 0.5, None))
+    assert "Chi: p = 0.01 (location p = 0.02, bins p = 0.5)." in render_summary(
+        with_values(None, None, 0.01, None, parts=parts)
+    )
+
+
+def test_a_finding_without_a_test_has_no_line():
+    lines = render_summary(with_values(None, None, 1.0, None, reason="Too little.")).splitlines()
+    assert [line.split(":")[0] for line in lines] == ["DRIFT", "Rows"]
+
+
+def test_many_columns_are_counted(results):
+    line = next(line for line in results["wide"].summary().splitlines() if line.startswith("Columns whose values"))
+    assert line.endswith("and 42 more.")

@@ -1,0 +1,73 @@
+import json
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import gapdrift as gd
+from gapdrift import results
+
+EMPTY = gd.DriftResult(
+    True,
+    0.01,
+    0.05,
+    100,
+    100,
+    gd.Finding("values", None, None, 0.01, None, parts=(gd.Finding("location", None, None, 0.01, None),)),
+    gd.Finding("missingness", None, None, 0.5, None),
+    (gd.FeatureFinding("price", 0.1, 0.2, 0.01, 0.01), gd.FeatureFinding("size", 0.1, 0.2)),
+    (gd.BinFinding({"price": 1.0}, 0.5, 0.7, None), gd.BinFinding({"price": 2.0}, 0.5, 0.3, None)),
+)
+"""A result in which everything that may be None is None."""
+
+
+def test_public_names():
+    assert results.__all__ == ["BinFinding", "DriftResult", "FeatureFinding", "Finding", "Histogram"]
+    assert all(getattr(results, name) is getattr(gd, name) for name in results.__all__)
+
+
+def test_records_are_there_without_the_code_that_shows_them():
+    code = "import sys, gapdrift.results; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    brought = set(done.stdout.split())
+    assert not [name for name in brought if name.startswith("gapdrift.results.report")]
+    assert not brought & {"numpy", "scipy", "sklearn", "matplotlib"}
+
+
+@pytest.mark.parametrize("show", ["summary", "to_markdown", "to_html", "_repr_html_"])
+def test_nothing_is_said_of_what_is_not_there(show):
+    text = getattr(EMPTY, show)().removeprefix("<!DOCTYPE html>")
+    assert "None" not in text
+    assert not re.search(r"\bnan\b", text)
+    assert "\N{EN DASH}" not in text
+    assert "price" in text
+
+
+def test_what_is_not_there_is_null_in_json():
+    values = json.loads(EMPTY.to_json())["values"]
+    assert [values[key] for key in ("statistic", "degrees_of_freedom", "effect_size")] == [None, None, None]
+    assert json.loads(EMPTY.to_json())["bins"][0]["contribution"] is None
+
+
+def test_bars_are_drawn_for_effects_that_are_there():
+    values, _ = EMPTY.plot().axes
+    assert len(values.patches) == 0
+    assert [label.get_text() for label in values.get_yticklabels()] == ["size", "price"]
+
+
+@pytest.mark.parametrize("rows", [0, 100])
+def test_a_finding_of_a_published_test_is_complete_or_empty(rows):
+    rng = np.random.default_rng(0)
+    result = gd.MDLFWF(random_state=0).fit(rng.normal(size=(200, 2))).test(rng.normal(size=(rows, 2)))
+    numbers = (result.values.statistic, result.values.degrees_of_freedom, result.values.effect_size)
+    assert all(number is not None for number in numbers) == bool(rows)
+    assert all(number is None for number in numbers) != bool(rows)
+    assert bool(result.features) == bool(result.bins) == bool(rows)
+    assert all(entry.contribution is not None for entry in result.bins)
+
+
+def test_a_stored_result_keeps_what_is_not_there(tmp_path):
+    gd.save(EMPTY, tmp_path / "result.gapdrift")
+    assert gd.load(tmp_path / "result.gapdrift") == EMPTY
