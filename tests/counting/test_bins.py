@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from gapdrift.counting.bins import BinTable, choose_donors, make_bin_table, memberships
+from gapdrift.counting.bins import BinTable, choose_donors, make_bin_table, memberships, nearest
 
 
 @pytest.mark.parametrize("kind", ["narrow", "wide", "mixed", "factors"])
@@ -9,7 +9,7 @@ def test_whole_steps_find_the_nearest_centre(kind, fitted):
     profile = fitted[kind].reference_.profile
     table = make_bin_table(profile)
     positions = np.random.default_rng(0).normal(size=(2_000, len(profile.owner)))
-    found = table.distances(table.steps(positions)).argmin(axis=1)
+    found = nearest(table, table.steps(positions))
     away = ((positions @ profile.directions)[:, None] - profile.centres) ** 2
     exact = away.sum(axis=2)
     worse = exact[np.arange(2_000), found] - exact.min(axis=1)
@@ -51,7 +51,8 @@ def test_donors_are_evenly_spaced_and_start_anywhere():
 
 def test_memberships_are_shares_of_completions():
     table = BinTable(1.0, 256.0, np.array([[-2.0, 2.0]], np.float32), np.array([1.0, 1.0], np.float32))
-    base = table.distances(table.steps(np.array([[0.0], [3.0]])))
-    residuals = np.array([[1.0], [-2.0], [-3.0], [1.0], [1.0], [1.0], [1.0], [-9.0]])
-    assert memberships(table, base, residuals, 4).tolist() == [[0.5, 0.5], [0.75, 0.25]]
-    assert memberships(table, base, None, 1).tolist() == [[1.0, 0.0], [1.0, 0.0]]
+    positions = np.array([[0.0], [3.0]], np.float32)
+    residuals = np.array([[1.0], [-2.0], [-3.0], [1.0], [1.0], [1.0], [1.0], [-9.0]], np.float32)
+    assert memberships(table, table.distances(positions), residuals, 4).tolist() == [[0.5, 0.5], [0.75, 0.25]]
+    # Of two centres that are equally near the first is taken.
+    assert nearest(table, positions).tolist() == [0, 0]

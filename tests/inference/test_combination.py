@@ -2,14 +2,35 @@ import numpy as np
 import pytest
 from scipy.stats import f as f_distribution
 
-from gapdrift.inference.combination import adjust, combine, effective_number, largest, make_null, wald
+from gapdrift.inference.combination import Component, combine, effective_number, min_p, sidak, wald
+from gapdrift.inference.contrast import covariance_of
+from gapdrift.inference.null import Null, correlation_of
 from tests.inference.test_contrast import contrast_of
+
+
+def wald_of(one, two, max_rank=10):
+    products = one.T @ one, two.T @ two
+    covariance = covariance_of((len(one), len(two)), (one.sum(axis=0), two.sum(axis=0)), products)
+    n_rows = len(one) + len(two)
+    return wald(
+        "all",
+        two.mean(axis=0) - one.mean(axis=0),
+        covariance,
+        draws_of(one),
+        n_rows=n_rows,
+        scale=1 / len(one) + 1 / len(two),
+        freedom=n_rows - 2,
+        max_rank=max_rank,
+    )
+
+
+def draws_of(rows):
+    return Null(np.arange(rows.shape[1]), correlation_of(rows), len(rows)).draws
 
 
 def test_wald_is_hotelling(rng):
     one, two = rng.normal(size=(60, 3)), rng.normal(0.2, 1, size=(50, 3))
-    contrast = contrast_of(one, two)
-    component = wald("all", contrast, make_null(contrast), 10)
+    component = wald_of(one, two)
     pooled = (59 * np.cov(one.T) + 49 * np.cov(two.T)) / 108
     difference = two.mean(axis=0) - one.mean(axis=0)
     t_square = difference @ np.linalg.solve(pooled, difference) / (1 / 60 + 1 / 50)
@@ -20,46 +41,53 @@ def test_wald_is_hotelling(rng):
 
 def test_duplicate_and_constant_entries_cost_nothing(rng):
     one, two = rng.normal(size=(60, 2)), rng.normal(0.2, 1, size=(50, 2))
-    plain = contrast_of(one, two)
-    padded = contrast_of(*(np.column_stack([side, side[:, 0], np.ones(len(side))]) for side in (one, two)))
-    expected = wald("plain", plain, make_null(plain), 10)
-    found = wald("padded", padded, make_null(padded), 10)
+    # A copy of one column next to another that is independent of it: the same plane, seen with another weight.
+    padded = [np.column_stack([side, side[:, 0], np.ones(len(side))]) for side in (one, two)]
+    expected, found = wald_of(one, two), wald_of(*padded)
     assert found.degrees_of_freedom == 2
-    assert found.p_value == pytest.approx(expected.p_value, rel=0.5)
+    assert found.p_value == pytest.approx(expected.p_value, rel=1e-6)
 
 
 def test_nothing_to_test():
-    contrast = contrast_of(np.ones((30, 2)), np.ones((30, 2)))
-    null = make_null(contrast)
-    assert wald("none", contrast, null, 5) is None
-    assert largest("none", contrast, null.draws) is None
-
-
-def test_draws_have_the_correlation_and_never_change(rng):
-    mixing = rng.normal(size=(4, 4))
-    contrast = contrast_of(rng.normal(size=(500, 4)) @ mixing, rng.normal(size=(500, 4)) @ mixing)
-    null = make_null(contrast)
-    deviation = np.sqrt(np.diag(contrast.covariance))
-    np.testing.assert_allclose(
-        np.corrcoef(null.draws.T), contrast.covariance / np.outer(deviation, deviation), atol=0.08
-    )
-    np.testing.assert_array_equal(null.draws, make_null(contrast).draws)
+    assert wald_of(np.ones((30, 2)), np.ones((30, 2))) is None
+    assert min_p("none", contrast_of(np.ones((30, 2)), np.ones((30, 2))), np.zeros((2_000, 2))) is None
+    assert combine("none", [(None, 1.0), (None, 0.5)]) is None
 
 
 def test_one_component_is_itself(rng):
     contrast = contrast_of(rng.normal(size=(60, 2)), rng.normal(size=(50, 2)))
-    only = largest("only", contrast, make_null(contrast).draws)
-    assert combine("all", [only], [1.0]).p_value == only.p_value
+    only = min_p("only", contrast, draws_of(rng.normal(size=(60, 2))))
+    assert combine("all", [(None, 0.5), (only, 1.0)]).p_value == only.p_value
 
 
 def test_effective_number_of_equal_tests_is_one():
-    draws = np.random.default_rng(0).random(50_000)
-    assert effective_number(np.minimum(draws, draws)) == pytest.approx(1.0, abs=0.05)
+    one = np.random.default_rng(0).random(50_000)
+    five_equal = np.stack([one] * 5).min(axis=0)
+    assert effective_number(five_equal) == pytest.approx(1.0, abs=0.05)
+    five_apart = np.random.default_rng(1).random((50_000, 5)).min(axis=1)
+    assert effective_number(five_apart) == pytest.approx(5.0, abs=0.25)
 
 
 def test_adjusting_keeps_tiny_p_values():
-    assert adjust(1e-40, 3) == pytest.approx(3e-40)
-    assert adjust(1.0, 3) == pytest.approx(1.0)
+    assert sidak(1e-40, 3) == pytest.approx(3e-40)
+    assert sidak(1.0, 3) == pytest.approx(1.0)
+
+
+def test_independent_entries_count_each(rng):
+    contrast = contrast_of(rng.normal(size=(200, 50)), rng.normal(size=(200, 50)))
+    counted = min_p("all", contrast, None)
+    drawn = min_p("all", contrast, np.random.default_rng(0).standard_normal((20_000, 50)))
+    assert counted.p_value == pytest.approx(drawn.p_value, rel=0.1)
+    assert counted.degrees_of_freedom == 50
+
+
+def test_a_heavier_part_alarms_sooner():
+    simulated = np.random.default_rng(0).random((2, 2_000))
+    parts = [Component("one", 0.01, simulated[0]), Component("two", 0.5, simulated[1])]
+    heavy = combine("all", [(parts[0], 1.0), (parts[1], 0.5)]).p_value
+    light = combine("all", [(parts[0], 0.5), (parts[1], 1.0)]).p_value
+    assert heavy == pytest.approx(0.015, abs=0.003)
+    assert light == pytest.approx(0.03, abs=0.005)
 
 
 def test_combination_holds_its_level():
@@ -68,8 +96,7 @@ def test_combination_holds_its_level():
     mixing = rng.normal(size=(6, 6))
     alarms = 0
     for _ in range(400):
-        contrast = contrast_of(rng.normal(size=(100, 6)) @ mixing, rng.normal(size=(100, 6)) @ mixing)
-        null = make_null(contrast)
-        parts = [wald("wald", contrast, null, 20), largest("largest", contrast, null.draws)]
-        alarms += combine("both", parts, [1.0, 0.5]).p_value < 0.05
+        one, two = (rng.normal(size=(100, 6)) @ mixing for _ in range(2))
+        parts = [(wald_of(one, two, 20), 1.0), (min_p("least", contrast_of(one, two), draws_of(one)), 0.5)]
+        alarms += combine("both", parts).p_value < 0.05
     assert 7 <= alarms <= 36

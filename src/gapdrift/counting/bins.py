@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from gapdrift.counting.profile import Profile
 
-__all__ = ["MAX_BINS", "BinTable", "choose_donors", "make_bin_table", "memberships"]
+__all__ = ["MAX_BINS", "BinTable", "choose_donors", "make_bin_table", "memberships", "nearest"]
 
 Matrix = NDArray[np.float64]
 Single = NDArray[np.float32]
@@ -56,9 +56,9 @@ class BinTable:
         return np.clip(whole, -self.reach, self.reach).astype(np.float32)
 
     def distances(self, steps: Single) -> Single:
-        """Squared distances to the centres less each row's own square: (rows, bins), whole numbers."""
-        found: Single = steps @ self.products
-        return found + self.squares
+        """Squared distances to the centres less each row's own square: (bins, rows), whole numbers."""
+        found: Single = self.products.T @ steps.T
+        return found + self.squares[:, None]
 
     @cached_property
     def n_bins(self) -> int:
@@ -95,24 +95,38 @@ def choose_donors(identity: NDArray[np.uint64], n_donors: int, n_spread: int) ->
     return (first[:, None] + steps) % n_donors
 
 
-def memberships(table: BinTable, base: Single, residuals: Matrix | None, n_spread: int) -> Matrix:
+def nearest(table: BinTable, steps: Single, base: Single | None = None) -> Indices:
+    """Nearest centre of each position, the first of equally near ones: (rows,).
+
+    Parameters
+    ----------
+    table : BinTable
+    steps : (rows, columns) array
+        Positions, or residuals of positions, in whole steps.
+    base : (bins, rows) array, optional
+        Distances of the positions that the residuals belong to, from `distances`.
+    """
+    distances = table.distances(steps) if base is None else table.products.T @ steps.T + base
+    # The number of the bin in the last eight bits: the smallest number then tells the nearest bin.
+    keys = distances.astype(np.int32)
+    keys *= MAX_BINS
+    keys += np.arange(len(keys), dtype=np.int32)[:, None]
+    return np.minimum.reduce(keys, axis=0).astype(np.intp) & (MAX_BINS - 1)
+
+
+def memberships(table: BinTable, base: Single, residual_steps: Single, n_spread: int) -> Matrix:
     """Shares of the completions of each row in each bin: (rows, bins).
 
     Parameters
     ----------
     table : BinTable
-    base : (rows, bins) array
+    base : (bins, rows) array
         Distances of the expected rows.
-    residuals : (rows * n_spread, columns) array or None
-        Of the completions of each row, one after the other; None for complete rows.
+    residual_steps : (rows * n_spread, columns) array
+        Residuals of the completions of each row, one after the other, in whole steps.
     n_spread : int
     """
-    n_rows, n_bins = base.shape
-    shares = np.zeros((n_rows, n_bins))
-    if residuals is None:
-        shares[np.arange(n_rows), base.argmin(axis=1)] = 1.0
-        return shares
-    moved: Single = table.steps(residuals) @ table.products
-    moved.reshape(n_rows, n_spread, n_bins)[:] += base[:, None, :]
-    nearest = moved.argmin(axis=1) + np.repeat(np.arange(n_rows) * n_bins, n_spread)
-    return np.bincount(nearest, minlength=n_rows * n_bins).reshape(n_rows, n_bins) / n_spread
+    n_bins, n_rows = base.shape
+    places = nearest(table, residual_steps, np.repeat(base, n_spread, axis=1))
+    places += np.repeat(np.arange(n_rows) * n_bins, n_spread)
+    return np.bincount(places, minlength=n_rows * n_bins).reshape(n_rows, n_bins) / n_spread

@@ -240,13 +240,13 @@ def count_bins(
 
 @numba.njit(cache=True, nogil=True)
 def _nearest(distances: Any, keys: Any) -> int:
-    """Place of the smallest of at most 256 whole numbers of 22 bits, the first of equal ones; ``keys`` is overwritten."""
+    """Place of the smallest of up to 256 whole numbers of 22 bits, the first of equals; ``keys`` is overwritten."""
     for place in range(len(distances)):
         keys[place] = np.int32(distances[place]) * 256 + place
     best = keys[0]
     for place in range(1, len(keys)):
         best = min(best, keys[place])
-    return best & 255
+    return best & 255  # type: ignore[no-any-return]
 
 
 @numba.njit(cache=True, nogil=True)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gapdrift.counting.bins import choose_donors, make_bin_table, memberships
+from gapdrift.counting.bins import choose_donors, make_bin_table, memberships, nearest
 from gapdrift.counting.filling import FilledRows, make_filler
 from gapdrift.counting.patterns import pattern_codes
 from gapdrift.counting.profile import Profile
@@ -199,13 +199,16 @@ class Counter:
     def _memberships(self, filled: FilledRows, identity: NDArray[np.uint64], n_spread: int) -> Matrix:
         """Shares of the completions of each row in each bin: (rows, bins)."""
         table = self.bin_table
-        base = table.distances(table.steps(filled.expected))
-        shares = memberships(table, base, None, 1)
+        steps = table.steps(filled.expected)
+        shares = np.zeros((len(steps), table.n_bins))
         incomplete = filled.incomplete()
+        if len(incomplete) < len(steps):
+            complete = np.delete(np.arange(len(steps)), incomplete)
+            shares[complete, nearest(table, steps[complete])] = 1.0
         if len(incomplete):
             donors = choose_donors(identity[incomplete], len(self.profile.donors), n_spread)
-            residuals = filled.take(incomplete).residuals(self.profile.donors, donors)
-            shares[incomplete] = memberships(table, base[incomplete], residuals, n_spread)
+            residuals = filled.take(incomplete).residual_steps(table, self.profile.donors, donors)
+            shares[incomplete] = memberships(table, table.distances(steps[incomplete]), residuals, n_spread)
         return shares
 
     def _count_compiled(
@@ -223,8 +226,8 @@ class Counter:
             numbers = numbers.copy()
             numbers[lacking] = -1
         code.count_bins(
-            steps @ table.products, table.squares, numbers, *filled.pattern_arrays(), self.profile.donors, first, n_spread,
-            table.products, table.per_step, table.reach, counts, together,
+            steps @ table.products, table.squares, numbers, *filled.pattern_arrays(), self.profile.donors, first,
+            n_spread, table.products, table.per_step, table.reach, counts, together,
         )  # fmt: skip
         sums["bins"] += counts / n_spread
         sums["bin_products"] += together / n_spread**2
@@ -247,7 +250,10 @@ class Counter:
         keys = self._table.keys(turned, hidden)
         scores = np.ascontiguousarray(self._table.scores_of(keys, hidden).T)
         for column, (cells, gone) in enumerate(zip(keys, hidden, strict=True)):
-            bars[column] += np.bincount(self._intervals[column][cells[~gone]], minlength=N_INTERVALS)
+            intervals = self._intervals[column]
+            bars[column] += np.bincount(intervals.take(cells), minlength=N_INTERVALS)
+            # Missing values are in cell 0 as well.
+            bars[column, intervals[0]] -= np.count_nonzero(gone)
         identity = (keys * self._mixer[:, None]).sum(axis=0, dtype=np.uint64)
         return _Scored(scores, identity, pattern_codes(inputs), lambda rows: inputs[rows])
 
@@ -257,7 +263,8 @@ class Counter:
         identity, codes = np.empty(n_rows, dtype=np.uint64), np.empty(n_rows, dtype=np.uint64)
         given = np.zeros((0, 0), dtype=bool) if missing is None else missing
         wrong = code.read_rows(
-            values, given, self.profile.owner, *self._packed, self._mixer, UNIT, MAX_MAGNITUDE, scores, identity, codes, bars
+            values, given, self.profile.owner, *self._packed, self._mixer, UNIT, MAX_MAGNITUDE,
+            scores, identity, codes, bars,
         )  # fmt: skip
         if wrong >= 0:
             raise OutOfRangeError("A number is out of range.")

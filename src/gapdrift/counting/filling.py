@@ -12,10 +12,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from gapdrift.counting.patterns import MAX_CODED, KnownPatterns, PatternCache, unknown_parts
+from gapdrift.counting.bins import BinTable
+from gapdrift.counting.patterns import MAX_CODED, KnownPatterns, PatternBlock, PatternCache, unknown_parts
 from gapdrift.counting.profile import Profile
 from gapdrift.models.gaussian import DensePrecision, FactorPrecision, Patterns, fill, find_patterns
 from gapdrift.models.gaussian.factor import conditional_factors
+from gapdrift.models.gaussian.patterns import multiply_in_order
 from gapdrift.models.normal_scores import UNIT
 
 __all__ = ["FilledRows", "Filler", "Totals", "make_filler"]
@@ -65,8 +67,8 @@ class FilledRows(Protocol):
         """Hidden part of the products of each row: (rows, n_paired, n_paired)."""
         ...
 
-    def residuals(self, donors: Matrix, choice: Indices) -> Matrix:
-        """Residuals of the chosen donors in the missing cells of each row: (rows * choices, columns)."""
+    def residual_steps(self, table: BinTable, donors: Matrix, choice: Indices) -> NDArray[np.float32]:
+        """Residuals of the chosen donors in each row's missing cells, in whole steps: (rows * choices, columns)."""
         ...
 
     def take(self, places: Indices) -> "FilledRows":
@@ -167,11 +169,22 @@ class _DenseRows:
         paired = self.filler.profile.paired
         return self.filler.hidden_of(self.known, used)[:, paired[:, None], paired][place]
 
-    def residuals(self, donors: Matrix, choice: Indices) -> Matrix:
-        return self.known.solve(np.repeat(self.index, choice.shape[1]), donors[choice.ravel()])
+    def residual_steps(self, table: BinTable, donors: Matrix, choice: Indices) -> NDArray[np.float32]:
+        n_spread, size = choice.shape[1], self.expected.shape[1]
+        steps = np.zeros((len(self.index) * n_spread, size), dtype=np.float32)
+        for block in self.blocks:
+            for number in range(n_spread):
+                vectors = donors[choice[block.rows, number][:, None], block.columns]
+                solved = multiply_in_order(block.covariance, vectors)
+                steps[(block.rows * n_spread + number)[:, None], block.columns] = table.steps(solved)
+        return steps
 
     def take(self, places: Indices) -> "_DenseRows":
         return _DenseRows(self.filler, self.rows, self.expected[places], self.known, self.index[places])
+
+    @cached_property
+    def blocks(self) -> list[PatternBlock]:
+        return self.known.blocks(self.index)
 
     def pattern_numbers(self) -> Indices:
         return self.index
@@ -264,29 +277,27 @@ class DenseFiller:
             arrays = known.column_start, known.columns, known.covariance_start, known.covariance
             code.fill_rows(scores, index, *arrays, self.precision.matrix, UNIT, totals.extra)
             return _DenseRows(self, rows, scores, known, index)
-        expected = fill_known(self.precision, known, index, scores)
-        size = len(self.precision.matrix)
-        for places, columns, covariance in known.blocks(index):
-            plain = expected[places[:, None], columns]
-            products = plain[:, :, None] * plain[:, None, :]
-            cells = columns[:, :, None] * size + columns[:, None, :]
-            extra = covariance * (2.0 * products + covariance)
-            totals.extra += np.bincount(cells.ravel(), extra.ravel(), size * size).reshape(size, size)
-        return _DenseRows(self, rows, expected, known, index)
+        filled = _DenseRows(self, rows, scores, known, index)
+        multiplied = self.precision.multiply(scores)
+        for block in filled.blocks:
+            expected = np.rint(-block.solve(multiplied) * (1.0 / UNIT)) * UNIT
+            scores[block.rows[:, None], block.columns] = expected
+            products = expected[:, :, None] * expected[:, None, :]
+            _add_cells(totals.extra, block, block.covariance * (2.0 * products + block.covariance))
+        return filled
 
     def pattern_sums(self, known: KnownPatterns, counts: Vector) -> dict[str, Matrix]:
         """Hidden products and missingness, summed over so many rows of each pattern."""
         used = np.flatnonzero(counts)
-        size = len(self._inner)
-        covariance, squared = np.zeros(size * size), np.zeros(size * size)
-        for places, columns, chosen in known.blocks(used):
-            weight = counts[used[places]][:, None, None]
-            cells = (columns[:, :, None] * size + columns[:, None, :]).ravel()
-            square = chosen @ self._inner.ravel()[cells].reshape(chosen.shape) @ chosen
-            covariance += np.bincount(cells, (_exact(chosen) * weight).ravel(), size * size)
-            squared += np.bincount(cells, (_exact(square) * weight).ravel(), size * size)
-        crossed = self._crossed @ covariance.reshape(size, size)
-        hidden = crossed + crossed.T - squared.reshape(size, size)
+        covariance, squared = np.zeros(self._inner.shape), np.zeros(self._inner.shape)
+        for block in known.blocks(used):
+            weight = counts[used[block.rows]][:, None, None]
+            inner = self._inner[block.columns[:, :, None], block.columns[:, None, :]]
+            square = block.covariance @ inner @ block.covariance
+            _add_cells(covariance, block, _exact(block.covariance) * weight)
+            _add_cells(squared, block, _exact(square) * weight)
+        crossed = self._crossed @ covariance
+        hidden = crossed + crossed.T - squared
         paired = self.profile.paired
         missing = missing_sums(known.missing[used], counts[used], self.profile.missing_paired)
         return {"hidden": hidden[np.ix_(paired, paired)]} | missing
@@ -301,27 +312,20 @@ class DenseFiller:
         """
         size = len(self._inner)
         hidden = np.zeros((len(numbers), size, size))
-        for places, columns, chosen in known.blocks(numbers):
-            whole = np.zeros((len(places), size, size))
-            whole[np.arange(len(places))[:, None, None], columns[:, :, None], columns[:, None, :]] = chosen
+        for block in known.blocks(numbers):
+            whole = np.zeros((len(block.rows), size, size))
+            place = np.arange(len(block.rows))[:, None, None]
+            whole[place, block.columns[:, :, None], block.columns[:, None, :]] = block.covariance
             crossed = self._crossed @ whole
-            hidden[places] = crossed + crossed.transpose(0, 2, 1) - whole @ self._inner @ whole
+            hidden[block.rows] = crossed + crossed.transpose(0, 2, 1) - whole @ self._inner @ whole
         return hidden
 
 
-def fill_known(precision: DensePrecision, known: KnownPatterns, index: Indices, scores: Matrix) -> Matrix:
-    """`gapdrift.models.gaussian.fill` by known patterns, rounded to whole multiples of a unit.
-
-    Parameters
-    ----------
-    precision : DensePrecision
-    known : KnownPatterns
-    index : (rows,) array of int
-    scores : (rows, columns) array
-        Centred, 0 where missing.
-    """
-    expected = scores - known.solve(index, precision.multiply(scores))
-    return np.rint(expected * (1.0 / UNIT)) * UNIT
+def _add_cells(total: Matrix, block: PatternBlock, matrices: Matrix) -> None:
+    """Add the matrices of the missing cells of each row of a block to one of all columns."""
+    size = len(total)
+    cells = block.columns[:, :, None] * size + block.columns[:, None, :]
+    total += np.bincount(cells.ravel(), matrices.ravel(), size * size).reshape(size, size)
 
 
 @dataclass(frozen=True, eq=False)
@@ -345,9 +349,9 @@ class _FactorRows:
     def hidden(self) -> Matrix:
         return self.filler.conditional_covariance(self.missing)
 
-    def residuals(self, donors: Matrix, choice: Indices) -> Matrix:
+    def residual_steps(self, table: BinTable, donors: Matrix, choice: Indices) -> NDArray[np.float32]:
         repeated = Patterns(self.patterns.missing, np.repeat(self.patterns.index, choice.shape[1]))
-        return self.filler.precision.solve(repeated, donors[choice.ravel()])
+        return table.steps(self.filler.precision.solve(repeated, donors[choice.ravel()]))
 
     def take(self, places: Indices) -> "_FactorRows":
         patterns = Patterns(self.patterns.missing, self.patterns.index[places])

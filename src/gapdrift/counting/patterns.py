@@ -11,7 +11,15 @@ from gapdrift.models.gaussian import DensePrecision, find_patterns
 from gapdrift.models.gaussian.dense import conditional_covariance
 from gapdrift.models.gaussian.patterns import multiply_in_order
 
-__all__ = ["MAX_CODED", "MIX", "SLOT_BITS", "KnownPatterns", "PatternCache", "describe_patterns"]
+__all__ = [
+    "MAX_CODED",
+    "KnownPatterns",
+    "PatternBlock",
+    "PatternCache",
+    "describe_patterns",
+    "pattern_codes",
+    "unknown_parts",
+]
 
 Matrix = NDArray[np.float64]
 Vector = NDArray[np.float64]
@@ -36,6 +44,28 @@ SLOT_BITS = 16
 
 MIX = np.uint64(0x9E3779B97F4A7C15)
 """2^64 over the golden ratio: a product with it has high bits that all bits of the other factor decide."""
+
+
+@dataclass(frozen=True, eq=False)
+class PatternBlock:
+    """Rows with equally many missing cells.
+
+    Parameters
+    ----------
+    rows : (n,) array of int
+    columns : (n, size) array of int
+        Missing columns of each row.
+    covariance : (n, size, size) array
+        Conditional covariance of these cells.
+    """
+
+    rows: Indices
+    columns: Indices
+    covariance: Matrix
+
+    def solve(self, vectors: Matrix) -> Matrix:
+        """(P_mm)^-1 v_m of each row, as `DensePrecision.solve` does it: (n, size) of (all rows, columns)."""
+        return multiply_in_order(self.covariance, vectors[self.rows[:, None], self.columns])
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,36 +105,24 @@ class KnownPatterns:
         place = self.slots[_slots(codes)]
         return np.where(self.codes[place] == codes, place, -1)
 
-    def blocks(self, index: Indices) -> Iterator[tuple[Indices, Indices, Matrix]]:
-        """Incomplete rows with equally many missing cells: their places, missing columns and covariances.
+    def blocks(self, index: Indices) -> list[PatternBlock]:
+        """Incomplete rows, in blocks with equally many missing cells.
 
         Parameters
         ----------
         index : (rows,) array of int
             Pattern of each row.
-
-        Yields
-        ------
-        rows : (n,) array of int
-        columns : (n, size) array of int
-        covariance : (n, size, size) array
         """
+        found = []
         sizes = np.diff(self.column_start)[index]
-        for size in np.unique(sizes[sizes > 0]).tolist():
+        for size in np.flatnonzero(np.bincount(sizes)[1:]) + 1:
             chosen = np.flatnonzero(sizes == size)
             for rows in np.array_split(chosen, len(chosen) * size * size // MAX_CELLS + 1):
                 pattern = index[rows]
                 columns = self.columns[self.column_start[pattern][:, None] + np.arange(size)]
                 cells = self.covariance[self.covariance_start[pattern][:, None] + np.arange(size * size)]
-                yield rows, columns, cells.reshape(-1, size, size)
-
-    def solve(self, index: Indices, vectors: Matrix) -> Matrix:
-        """(P_mm)^-1 v_m in the missing cells of each row, 0 in the others, as `DensePrecision.solve` does it."""
-        solved = np.zeros(vectors.shape)
-        for rows, columns, covariance in self.blocks(index):
-            cells = rows[:, None], columns
-            solved[cells] = multiply_in_order(covariance, vectors[cells])
-        return solved
+                found.append(PatternBlock(rows, columns, cells.reshape(-1, size, size)))
+        return found
 
     def joined(self, other: "KnownPatterns") -> "KnownPatterns":
         """These patterns and those of another set, its complete row apart."""

@@ -62,12 +62,13 @@ class Layout:
         n_pairs = n_paired * (n_paired + 1) // 2
         n_patterns = n_missing_paired * (n_missing_paired - 1) // 2 + 1
         ends = np.cumsum([0, n_columns, n_pairs, n_bins, n_inputs, n_patterns]).tolist()
-        return cls(*(slice(start, stop) for start, stop in pairwise(ends)), n_paired, n_missing_paired)
+        location, dependence, bins, rates, patterns = (slice(start, stop) for start, stop in pairwise(ends))
+        return cls(location, dependence, bins, rates, patterns, n_paired, n_missing_paired)
 
     @property
     def size(self) -> int:
         """Number of statistics."""
-        return self.patterns.stop
+        return int(self.patterns.stop)
 
     @property
     def values(self) -> slice:

@@ -18,7 +18,6 @@ from gapdrift.execution import engine_of, gather
 from gapdrift.persistence.archive import write_file
 from gapdrift.results import DriftResult
 from gapdrift.tables.schema import Schema
-from gapdrift.tables.schema import Schema
 
 __all__ = ["Detector"]
 
@@ -117,6 +116,7 @@ class Detector(BaseEstimator):  # type: ignore[misc]
         reference = self._fitted()
         self._check_settings()
         from gapdrift.persistence.state import pack_detector
+
         with limit_threads(None):
             return pack_detector(type(self), self.get_params(deep=False), reference, keep_rows=keep_rows)
 

@@ -72,12 +72,16 @@ class Comparison:
     @property
     def shares(self) -> tuple[Vector, Vector]:
         """Shares of the rows in each bin: reference, window."""
-        return tuple(side.sums["bins"] / side.n_rows for side in (self.reference, self.window))  # type: ignore[return-value]
+        return self._means("bins")
 
     @property
     def missing_rates(self) -> tuple[Vector, Vector]:
         """Share of missing cells of each input column: reference, window."""
-        return tuple(side.sums["missing"] / side.n_rows for side in (self.reference, self.window))  # type: ignore[return-value]
+        return self._means("missing")
+
+    def _means(self, name: str) -> tuple[Vector, Vector]:
+        reference, window = self.reference, self.window
+        return reference.sums[name] / reference.n_rows, window.sums[name] / window.n_rows
 
     def covariance(self, sums: str, products: str) -> Matrix:
         """Covariance of one row about the common mean, by the names of sums and of sums of products."""
@@ -112,10 +116,10 @@ def make_comparison(
     reference, window : Evidence
     """
     layout = profile.layout
-    sides = [
+    one, two = (
         Sample(side.n_rows, sums_of(layout, side.sums), squares_of(layout, side.sums)) for side in (reference, window)
-    ]
-    contrast = compare(*sides, shape)
+    )
+    contrast = compare(one, two, shape)
     cautious = contrast.scaled(1.0 / reference_error(profile, reference, window))
     return Comparison(profile, reference, window, contrast, cautious, *nulls)
 
@@ -139,11 +143,12 @@ def reference_error(profile: Profile, reference: Evidence, window: Evidence) -> 
     unlearned = max(1.0 / profile.n_learned - 1.0 / m, 0.0)
     changed = min(float(np.abs(observed[0] - observed[1]).sum()), 1.0)
     ratio = np.ones(layout.size)
-    for block, one, two in (
+    shares: list[tuple[slice, Vector, Vector]] = [
         (layout.location, q, p),
-        (layout.dependence, *pairs),
-        (layout.bins, np.asarray(q.mean()), np.asarray(p.mean())),
-    ):
+        (layout.dependence, pairs[0], pairs[1]),
+        (layout.bins, np.array([q.mean()]), np.array([p.mean()])),
+    ]
+    for block, one, two in shares:
         said = (one * m + two * n) / (m + n) * (1.0 / m + 1.0 / n)
         ratio[block] = (two / n + two**2 / (one * m) + (one - two) ** 2 / one * unlearned) / said
     ratio[layout.bins] += changed**2 / len(profile.donors) / (1.0 / m + 1.0 / n)
@@ -278,7 +283,9 @@ def total_variation(comparison: Comparison) -> float:
 
 
 def _location(comparison: Comparison) -> Component | None:
-    """Columns few: all together, and those too rare for a quadratic form one by one. Columns many: along principal
+    """Test of the location.
+
+    Few columns are tested together, and those too rare for a quadratic form one by one; many columns along principal
     directions together, and all one by one.
     """
     profile, layout = comparison.profile, comparison.profile.layout

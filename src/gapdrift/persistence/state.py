@@ -13,7 +13,6 @@ from typing import Any, ClassVar, Union, get_args, get_origin, get_type_hints
 import numpy as np
 from numpy.typing import NDArray
 
-
 from gapdrift.counting.evidence import Evidence
 from gapdrift.counting.profile import Layout, Profile
 from gapdrift.detectors.drift.reference import ConditionalReference

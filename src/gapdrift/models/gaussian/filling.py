@@ -60,6 +60,7 @@ class FactorPrecision:
 
     @cached_property
     def model(self) -> FactorGaussian:
+        """The centred model of which this is the inverse."""
         return FactorGaussian(np.zeros(len(self.noise)), self.loadings, self.noise)
 
     def multiply(self, rows: Floats) -> Floats:
@@ -67,7 +68,8 @@ class FactorPrecision:
         complete = np.zeros((1, len(self.noise)), dtype=np.bool_)
         weights = self.loadings / self.noise[:, None]
         factors = rows @ weights @ conditional_factors(self.model, complete)[0]
-        return (rows - factors @ self.loadings.T) / self.noise
+        multiplied: Floats = (rows - factors @ self.loadings.T) / self.noise
+        return multiplied
 
     def solve(self, patterns: Patterns, vectors: Floats) -> Floats:
         """(P_mm)^-1 v_m in the missing cells of each row, 0 in the others: (rows, columns).
