@@ -64,7 +64,7 @@ def _draw(kind: str, trial: int, protocol: Protocol, rng: np.random.Generator, s
         return draw_distribution(kind, trial, N_ROWS, seed)
     distribution = DISTRIBUTIONS[kind]
     truth = distribution.draw(N_ROWS, rng)
-    return Sample(truth, hide(truth, distribution.gap_columns, protocol, rng))
+    return Sample(truth, hide(truth, distribution.missing_columns, protocol, rng))
 
 
 def _imputers(gaps: Matrix, rng: np.random.Generator, *, networks: bool) -> dict[str, FittedImputer]:

@@ -79,7 +79,7 @@ def _sample(
     rows = draw_rows(real, population, rng, used)
     gap_rng = np.random.default_rng(0) if protocol.repeated_gaps else rng
     values = real.values[rows]
-    return Sample(values, hide(values, real.gap_columns[direction], protocol, gap_rng)), rows
+    return Sample(values, hide(values, real.missing_columns[direction], protocol, gap_rng)), rows
 
 
 @lru_cache(maxsize=2)

@@ -32,13 +32,13 @@ class RealSet:
     values : (rows, columns) array
     populations : pair of tuples of (rows to draw from, number of rows)
         What a sample of 1,000 rows is made of.
-    gap_columns : mapping of str to tuple of int
+    missing_columns : mapping of str to tuple of int
         Columns with gaps, by direction.
     """
 
     values: Matrix
     populations: tuple[tuple[tuple[Indices, int], ...], ...]
-    gap_columns: Mapping[str, tuple[int, ...]]
+    missing_columns: Mapping[str, tuple[int, ...]]
 
 
 SETS = ("higgs", "arabic", "insects")

@@ -55,12 +55,12 @@ def draw_drift(kind: str, severity: float, n_rows: int, protocol: Protocol, rng:
     """
     drift = gd.datasets.DRIFTS[kind]
     rows = drift.draw(n_rows, amount_of(kind, severity, protocol), rng)
-    return Sample(rows, hide(rows, drift.gap_columns, protocol, rng))
+    return Sample(rows, hide(rows, drift.missing_columns, protocol, rng))
 
 
 def amount_of(kind: str, severity: float, protocol: Protocol) -> float:
     """Amount of a drift at a severity from 0 to 10."""
-    amount = severity / 10.0 * gd.datasets.DRIFTS[kind].largest
+    amount = severity / 10.0 * gd.datasets.DRIFTS[kind].max_amount
     return float(int(amount)) if protocol.truncated_poisson and kind == "poisson-mean" else amount
 
 

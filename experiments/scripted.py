@@ -60,7 +60,7 @@ def draw_scripted(kind: str, severity: int, number: int, n_rows: int, protocol: 
     base = seed * SEEDS
     own = base if number == REFERENCE else base + severity * WINDOWS + number + 1
     rows = _DRAWS[kind](base, own, n_rows, amount_of(kind, severity, protocol))
-    return Sample(rows, _with_gaps(rows, gd.datasets.DRIFTS[kind].gap_columns, own))
+    return Sample(rows, _with_gaps(rows, gd.datasets.DRIFTS[kind].missing_columns, own))
 
 
 def draw_distribution(kind: str, number: int, n_rows: int, seed: int = 0) -> Sample:
@@ -150,7 +150,7 @@ def _gaussian_covariance(base: int, own: int, n_rows: int, amount: float) -> Mat
         return state.multivariate_normal(mean, np.eye(4), n_rows)
     # A window is drawn without drift, loses cells, and is then drawn again from where the gaps left the generator.
     state = State(own)
-    for _ in gd.datasets.DRIFTS["gaussian-covariance"].gap_columns:
+    for _ in gd.datasets.DRIFTS["gaussian-covariance"].missing_columns:
         state.permutation(n_rows)
     covariance = np.eye(4)
     covariance[0, 1] = covariance[1, 0] = amount

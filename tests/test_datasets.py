@@ -10,7 +10,7 @@ def test_distributions_have_exact_gaps(name):
     distribution = DISTRIBUTIONS[name]
     gaps = np.isnan(distribution.sample(500, missing=0.2, rng=0)).sum(axis=0)
     expected = np.zeros(len(gaps))
-    expected[list(distribution.gap_columns)] = 100
+    expected[list(distribution.missing_columns)] = 100
     np.testing.assert_array_equal(gaps, expected)
 
 

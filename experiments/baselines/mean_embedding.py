@@ -10,7 +10,7 @@ from scipy.spatial.distance import cdist, pdist
 from scipy.stats import chi2
 
 from experiments.baselines._seam import Matrix, Outcome, as_sample, first_window, positive
-from gapdrift._validation import check_choice, check_count, check_effect
+from gapdrift._validation import check_choice, check_count, check_nonnegative
 
 __all__ = ["FittedMeanEmbedding", "Locations", "MeanEmbedding", "optimise", "statistic", "statistic_and_gradient"]
 
@@ -177,7 +177,7 @@ class MeanEmbedding:
         check_count("n_locations", self.n_locations, 1)
         check_choice("split", self.split, ("half", "tenth"))
         check_choice("locations", self.locations, ("each", "first"))
-        check_effect("regularisation", self.regularisation)
+        check_nonnegative("regularisation", self.regularisation)
         check_count("max_iter", self.max_iter, 1)
 
     @classmethod

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from experiments.baselines._seam import Matrix, Outcome, as_sample
-from gapdrift._validation import check_count, check_effect
+from gapdrift._validation import check_count, check_nonnegative
 from gapdrift.errors import ParameterError
 
 __all__ = [
@@ -231,7 +231,7 @@ class QuantTree:
         check_count("n_bins", self.n_bins, 2, optional=True)
         check_count("simulations", self.simulations, 100)
         if self.threshold is not None:
-            check_effect("threshold", self.threshold)
+            check_nonnegative("threshold", self.threshold)
 
     @classmethod
     def as_published(cls, n_rows: int) -> "QuantTree":

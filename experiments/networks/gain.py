@@ -8,7 +8,7 @@ from scipy.special import expit
 from experiments.networks._dense import Layer, forward, kept, layers, parameters, run, torch_on_one_thread
 from experiments.networks._imputer import Matrix, NetworkImputer
 from gapdrift._random import RandomState
-from gapdrift._validation import check_count, check_effect, check_share
+from gapdrift._validation import check_count, check_nonnegative, check_share
 
 __all__ = ["GAIN"]
 
@@ -75,7 +75,7 @@ class GAIN(NetworkImputer):
         check_count("iterations", self.iterations, 1)
         check_count("batch_size", self.batch_size, 1)
         check_share("hint_rate", self.hint_rate)
-        check_effect("alpha", self.alpha)
+        check_nonnegative("alpha", self.alpha)
         check_count("hidden", self.hidden, 1, optional=True)
         check_share("learning_rate", self.learning_rate)
 

@@ -151,7 +151,7 @@ def test_predictions_do_not_depend_on_the_chunk(rows, imputers, monkeypatch):
     model = learn(rows, np.full(3, 0.3), imputers)
     gaps = hide_mcar(rows, 0.3, 5)
     whole = model.to_centres(gaps, np.isnan(gaps), rows[:7])
-    monkeypatch.setattr("gapdrift.detectors.mdlfwf.distance.PREDICTED_PAIRS", 20)
+    monkeypatch.setattr("gapdrift.detectors.mdlfwf.distance.CHUNK_PAIRS", 20)
     np.testing.assert_array_equal(model.to_centres(gaps, np.isnan(gaps), rows[:7]), whole)
 
 
@@ -192,7 +192,7 @@ def experiment_1(name, seed):
     distribution = DISTRIBUTIONS[name]
     values = distribution.draw(500, rng)
     rates = np.zeros(values.shape[1])
-    rates[list(distribution.gap_columns)] = 0.2
+    rates[list(distribution.missing_columns)] = 0.2
     gaps = hide_mcar(values, rates, rng, exact=True)
     missing = np.isnan(gaps)
     imputers = fit_imputers(None, gaps, rng)

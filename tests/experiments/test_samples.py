@@ -29,7 +29,7 @@ def test_the_sound_poisson_shift_is_not():
 
 @pytest.mark.parametrize("kind", gd.datasets.DRIFTS)
 def test_gaps_are_where_they_should_be(kind, rng):
-    columns = list(gd.datasets.DRIFTS[kind].gap_columns)
+    columns = list(gd.datasets.DRIFTS[kind].missing_columns)
     exact = draw_drift(kind, 5, 500, PUBLISHED, rng)
     assert set(np.isnan(exact.gaps).sum(axis=0)[columns]) == {100}
     by_chance = draw_drift(kind, 5, 500, SOUND, rng)

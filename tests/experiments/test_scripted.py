@@ -43,13 +43,13 @@ def test_the_rates_are_those_of_the_library():
 def test_gaps_are_drawn_after_seeding_again(kind, old_generator):
     window = draw(kind, 2, 7)
     old_generator.seed(2 * 500 + 7 + 1)
-    for column in gd.datasets.DRIFTS[kind].gap_columns:
+    for column in gd.datasets.DRIFTS[kind].missing_columns:
         np.testing.assert_array_equal(
             np.flatnonzero(np.isnan(window.gaps[:, column])), np.sort(old_generator.permutation(500)[:100])
         )
     known = ~np.isnan(window.gaps)
     np.testing.assert_array_equal(window.gaps[known], window.complete[known])
-    assert known.sum() == known.size - 100 * len(gd.datasets.DRIFTS[kind].gap_columns)
+    assert known.sum() == known.size - 100 * len(gd.datasets.DRIFTS[kind].missing_columns)
 
 
 def test_a_window_of_covariance_is_drawn_after_the_gaps(old_generator):

@@ -214,10 +214,10 @@ def fit_profile(
 def _cluster(points: Matrix, n_bins: int, rng: np.random.Generator, max_rows: int | None) -> Partition:
     """Bins of rows, or of a sample of them where there are many: starts of k-means then differ little."""
     if max_rows is None:
-        return fit_partition(points, n_bins, rng, starts=3)
+        return fit_partition(points, n_bins, rng, n_starts=3)
     size = min(len(points), max(max_rows, ROWS_PER_BIN * n_bins))
     chosen = np.sort(rng.choice(len(points), size, replace=False, shuffle=False))
-    return fit_partition(points[chosen], n_bins, rng, starts=1)
+    return fit_partition(points[chosen], n_bins, rng, n_starts=1)
 
 
 def _boost(

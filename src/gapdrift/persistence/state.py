@@ -40,7 +40,7 @@ from gapdrift.models.partition import Partition
 from gapdrift.persistence.archive import Package, pack
 from gapdrift.persistence.soundness import CHECKS, check_reference
 from gapdrift.results.result import BinFinding, DriftResult, FeatureFinding, Finding, Histogram
-from gapdrift.tables.histograms import Grid
+from gapdrift.tables.histograms import HistogramAxis
 from gapdrift.tables.schema import Column, Schema
 
 __all__ = ["Reader", "pack_detector", "pack_record", "read_settings"]
@@ -143,7 +143,7 @@ FORMS: Mapping[type, Form] = MappingProxyType(
             Finding,
             FuzzyReference,
             GaussianResiduals,
-            Grid,
+            HistogramAxis,
             Histogram,
             ImputedDistance,
             Layout,

@@ -20,7 +20,7 @@ from gapdrift.models.gaussian._dense import dense_blocks, gap_covariance
 from gapdrift.models.gaussian._patterns import row_keys
 from gapdrift.models.hot_deck import EmpiricalResiduals
 from gapdrift.tables.encoding import Encoded
-from gapdrift.tables.histograms import N_INTERVALS, Grid, count_levels
+from gapdrift.tables.histograms import N_INTERVALS, HistogramAxis, count_categories
 from gapdrift.tables.schema import Schema
 
 __all__ = ["Bulk", "BulkCounter", "fit_bulk"]
@@ -79,17 +79,19 @@ class BulkCounter:
     profile : Profile
         With empirical residuals and distances in closed form.
     schema : Schema
-    grids : tuple of Grid
+    histogram_axes : tuple of HistogramAxis
     bits : (columns,) array
     radius : float
     """
 
-    def __init__(self, profile: Profile, schema: Schema, grids: tuple[Grid, ...], bits: Vector, radius: float) -> None:
+    def __init__(
+        self, profile: Profile, schema: Schema, histogram_axes: tuple[HistogramAxis, ...], bits: Vector, radius: float
+    ) -> None:
         assert isinstance(profile.residuals, EmpiricalResiduals)
-        self.profile, self.schema, self.grids, self.bits = profile, schema, grids, bits
+        self.profile, self.schema, self.histogram_axes, self.bits = profile, schema, histogram_axes, bits
         residuals = profile.residuals
         self.filler = GapFiller(residuals)
-        lookup = make_lookup(profile.scores, profile.model.mean, schema.owner, grids)
+        lookup = make_lookup(profile.scores, profile.model.mean, schema.owner, histogram_axes)
         self.reader = Reader(lookup, self.filler, schema.owner)
         # One matrix column of each input column; a column without values has none.
         inputs = np.arange(len(schema.columns))
@@ -126,7 +128,7 @@ class BulkCounter:
         bars = np.zeros((size, N_INTERVALS), dtype=np.int64)
         together = np.zeros((len(self._one_of) + 1, len(self._one_of) + 1))
         known = np.zeros(len(self.filler.book.codes))
-        levels = np.zeros(sum(map(len, self.grids)))
+        levels = np.zeros(sum(map(len, self.histogram_axes)))
         for values, missing in _parts(chunks):
             filled, gaps = self.reader.read(values, missing, bars, n_rows)
             statistics[layout.location] += filled.expected @ np.ones(len(values))
@@ -311,25 +313,25 @@ class BulkCounter:
 
     def _count_levels(self, values: Matrix) -> Vector | float:
         """Rows of each level; 0 in the places of numbers."""
-        if not any(grid.labels for grid in self.grids):
+        if not any(axis.labels for axis in self.histogram_axes):
             return 0.0
         parts = [
-            count_levels(values[:, self.schema.owner == index], grid) if grid.labels else np.zeros(len(grid))
-            for index, grid in enumerate(self.grids)
+            count_categories(values[:, self.schema.owner == index], axis) if axis.labels else np.zeros(len(axis))
+            for index, axis in enumerate(self.histogram_axes)
         ]
         return np.concatenate(parts)
 
     def _bars(self, bars: NDArray[np.int64]) -> Vector:
         """Counts of numbers, all columns one after the other; 0 in the places of levels."""
         parts = [
-            bars[place] if grid.edges else np.zeros(len(grid))
-            for place, grid in zip(self._one_of, self.grids, strict=True)
+            bars[place] if axis.edges else np.zeros(len(axis))
+            for place, axis in zip(self._one_of, self.histogram_axes, strict=True)
         ]
         return np.concatenate(parts) if parts else np.zeros(0)
 
 
 def fit_bulk(
-    profile: Profile, schema: Schema, grids: tuple[Grid, ...], rows: Encoded, n_learned: int
+    profile: Profile, schema: Schema, histogram_axes: tuple[HistogramAxis, ...], rows: Encoded, n_learned: int
 ) -> tuple[Bulk, Matrix, BulkCounter]:
     """What bulk counting needs, learned on the rows that the profile was learned from.
 
@@ -337,7 +339,7 @@ def fit_bulk(
     ----------
     profile : Profile
     schema : Schema
-    grids : tuple of Grid
+    histogram_axes : tuple of HistogramAxis
     rows : Encoded
     n_learned : int
         Rows that the model was fitted to.
@@ -355,7 +357,7 @@ def fit_bulk(
     bits = np.array([_bits(cells[~hidden]) for cells, hidden in zip(keys, gaps, strict=True)])
     reach = max(float(np.abs(profile.centres).max(initial=0.0)), 1.0)
     radius = float(2.0 ** np.ceil(np.log2(2.0 * reach)))
-    counter = BulkCounter(profile, schema, grids, bits, radius)
+    counter = BulkCounter(profile, schema, histogram_axes, bits, radius)
     statistics = counter.statistics(rows)
     powers = power_sums(statistics)
     _, _, kurtosis = central_moments(powers, len(rows))

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gapdrift.models.normal_scores import Scores
-from gapdrift.tables.encoding import LEVEL
-from gapdrift.tables.histograms import N_INTERVALS, Grid
+from gapdrift.tables.encoding import ONE_HOT
+from gapdrift.tables.histograms import N_INTERVALS, HistogramAxis
 
 __all__ = ["N_CELLS", "UNIT", "Lookup", "look_up_scores", "make_lookup"]
 
@@ -91,7 +91,7 @@ def make_lookup(
     scores: Scores,
     mean: Vector | None = None,
     owner: NDArray[np.intp] | None = None,
-    grids: tuple[Grid, ...] | None = None,
+    histogram_axes: tuple[HistogramAxis, ...] | None = None,
 ) -> Lookup:
     """Grids of the columns of a profile.
 
@@ -102,7 +102,7 @@ def make_lookup(
         Of the model of the scores; by default zero.
     owner : (columns,) array of int, optional
         Input column behind each matrix column.
-    grids : tuple of Grid, optional
+    histogram_axes : tuple of HistogramAxis, optional
         Histogram of each input column.
     """
     n_columns = len(scores.knots)
@@ -114,7 +114,7 @@ def make_lookup(
         if pair is None:
             # A level has the entries 0 and 0.7.
             per_step[column] = 2.0
-            table[column, 1:] = LEVEL
+            table[column, 1:] = ONE_HOT
             continue
         even = _even_grid(*pair)
         if even is None:
@@ -122,8 +122,8 @@ def make_lookup(
             places, table[column] = _rank_grid(*pair)
         else:
             low[column], per_step[column], places, table[column] = even
-        if grids is not None and owner is not None:
-            intervals[column] = _intervals(places, grids[owner[column]])
+        if histogram_axes is not None and owner is not None:
+            intervals[column] = _intervals(places, histogram_axes[owner[column]])
     shift = 0.0 if mean is None else mean[:, None]
     centred = np.rint((table - shift) / UNIT) * UNIT
     return Lookup(low, per_step, ranked, centred.astype(np.float32), intervals)
@@ -171,7 +171,7 @@ def _rank_grid(knots: Vector, scores: Vector) -> tuple[Vector, Vector]:
     return found[0], found[1]
 
 
-def _intervals(places: Vector, grid: Grid) -> NDArray[np.uint8]:
-    low, high = grid.edges[0], grid.edges[-1]
+def _intervals(places: Vector, axis: HistogramAxis) -> NDArray[np.uint8]:
+    low, high = axis.edges[0], axis.edges[-1]
     share = (np.clip(places, low, high) - low) / (high - low)
     return np.clip(share * N_INTERVALS, 0, N_INTERVALS - 1).astype(np.uint8)

@@ -21,6 +21,7 @@ from gapdrift.counting.bulk import (
 from gapdrift.counting.evidence import Evidence
 from gapdrift.counting.profile import Profile, fit_profile
 from gapdrift.detectors.drift.describe import describe_bin
+from gapdrift.detectors.histogram import make_histogram
 from gapdrift.errors import InputError
 from gapdrift.inference.contrast import (
     SMALLEST_VARIANCE,
@@ -43,10 +44,10 @@ from gapdrift.inference.pearson import SMALLEST_P
 from gapdrift.models.gaussian import fitted_rows
 from gapdrift.models.hot_deck import EmpiricalResiduals
 from gapdrift.results.result import BinFinding, DriftResult, FeatureFinding, Finding
-from gapdrift.tables.encoding import LEVEL, Encoded, encode, plain_parts
+from gapdrift.tables.encoding import ONE_HOT, Encoded, encode, numeric_chunks
 from gapdrift.tables.frame import Table
-from gapdrift.tables.histograms import Grid, count_cells, fit_grids, make_histogram
-from gapdrift.tables.schema import LevelRule, Schema, learn_schema
+from gapdrift.tables.histograms import HistogramAxis, count_cells, fit_axes
+from gapdrift.tables.schema import CategoryRule, Schema, learn_schema
 
 __all__ = ["ConditionalReference", "ConditionalSettings", "fit_conditional_reference"]
 
@@ -94,7 +95,7 @@ BY_CHANCE = 4.0
 ENCODED_ROWS = 65_536
 """Rows of a large table encoded at once."""
 
-LEVELS = LevelRule(12, 0.1)
+CATEGORY_RULE = CategoryRule(12, 0.1)
 """Twelve levels have their own column; of more, those with a tenth of the rows, the rest in groups."""
 
 
@@ -120,7 +121,7 @@ class ConditionalReference:
     profile : Profile
     shape : Shape
         Of the statistics of the reference's rows.
-    grids : tuple of Grid
+    histogram_axes : tuple of HistogramAxis
     evidence : Evidence
         Of the reference itself.
     origin : str
@@ -134,7 +135,7 @@ class ConditionalReference:
     schema: Schema
     profile: Profile
     shape: Shape
-    grids: tuple[Grid, ...]
+    histogram_axes: tuple[HistogramAxis, ...]
     evidence: Evidence
     origin: str
     min_effect: float
@@ -146,7 +147,7 @@ class ConditionalReference:
         if self.bulk is not None:
             return _count_bulk(self._counter, self.schema, self.origin, table)
         rows = encode(table, self.schema)
-        return _count(self.profile, self.schema, self.grids, self.origin, rows)[0]
+        return _count(self.profile, self.schema, self.histogram_axes, self.origin, rows)[0]
 
     def __getstate__(self) -> dict[str, Any]:
         """Fields alone: what counting has prepared is several times as large, and made anew where it is needed."""
@@ -155,7 +156,7 @@ class ConditionalReference:
     @cached_property
     def _counter(self) -> BulkCounter:
         assert self.bulk is not None
-        return BulkCounter(self.profile, self.schema, self.grids, self.bulk.bits, self.bulk.radius)
+        return BulkCounter(self.profile, self.schema, self.histogram_axes, self.bulk.bits, self.bulk.radius)
 
     def test(self, window: Evidence, alpha: float) -> DriftResult:
         """Result of the evidence of a window against that of the reference."""
@@ -181,14 +182,18 @@ def fit_conditional_reference(
     reference : ConditionalReference
     """
     schema = learn_schema(
-        table, target=settings.target, categories=settings.categories, ignore=settings.ignore, levels=LEVELS
+        table,
+        target=settings.target,
+        categories=settings.categories,
+        ignore=settings.ignore,
+        category_rule=CATEGORY_RULE,
     )
     table = Table.read(table)
     if settings.distance == "closed-form" and table.n_rows >= LARGE:
         large = _fit_large(table, schema, settings, rng)
         if large is not None:
             return large
-    rows = encode(table, schema, unsee_singles=True)
+    rows = encode(table, schema, pool_singletons=True)
     if len(rows) < MIN_REFERENCE:
         raise InputError(
             f"The reference has {len(rows)} row(s), expected at least {MIN_REFERENCE}. Collect more, or join "
@@ -201,14 +206,14 @@ def fit_conditional_reference(
         )
     learned, compared, notes = _split(rows, schema, rng)
     profile = fit_profile(learned, compared, schema, settings.distance, rng, n_bins=settings.n_bins)
-    grids = fit_grids(rows, schema)
-    origin = _fingerprint(schema, profile, grids)
-    evidence, powers = _count(profile, schema, grids, origin, compared)
+    histogram_axes = fit_axes(rows, schema)
+    origin = _fingerprint(schema, profile, histogram_axes)
+    evidence, powers = _count(profile, schema, histogram_axes, origin, compared)
     return ConditionalReference(
         schema,
         profile,
         _shape(profile, powers, len(compared)),
-        grids,
+        histogram_axes,
         evidence,
         origin,
         settings.min_effect,
@@ -226,7 +231,7 @@ def _fit_large(
     sample = table
     if table.n_rows > LEARNED:
         sample = table.take(np.sort(rng.choice(table.n_rows, LEARNED, replace=False, shuffle=False)))
-    rows = encode(sample, schema, unsee_singles=True)
+    rows = encode(sample, schema, pool_singletons=True)
     profile = fit_profile(
         rows,
         rows,
@@ -240,23 +245,25 @@ def _fit_large(
     )
     if not isinstance(profile.residuals, EmpiricalResiduals):
         return None
-    grids = fit_grids(rows, schema)
-    bulk, powers, counter = fit_bulk(profile, schema, grids, rows, fitted_rows(len(rows), len(schema.owner)))
-    origin = _fingerprint(schema, profile, grids)
-    evidence = _count_bulk(counter, schema, origin, table, unsee_singles=True)
+    histogram_axes = fit_axes(rows, schema)
+    bulk, powers, counter = fit_bulk(profile, schema, histogram_axes, rows, fitted_rows(len(rows), len(schema.owner)))
+    origin = _fingerprint(schema, profile, histogram_axes)
+    evidence = _count_bulk(counter, schema, origin, table, pool_singletons=True)
     notes = schema.notes
     if table.n_rows > LEARNED:
         rule = f"{LEARNED:,} of them, drawn at random, were learned from, all are compared."
         notes = (*notes, f"The reference has {table.n_rows:,} rows: {rule}")
     shape = _shape(profile, powers, len(rows))
-    reference = ConditionalReference(schema, profile, shape, grids, evidence, origin, settings.min_effect, notes, bulk)
+    reference = ConditionalReference(
+        schema, profile, shape, histogram_axes, evidence, origin, settings.min_effect, notes, bulk
+    )
     # The same that it would make for its first window.
     vars(reference)["_counter"] = counter
     return reference
 
 
 def _count_bulk(
-    counter: BulkCounter, schema: Schema, origin: str, table: Any, *, unsee_singles: bool = False
+    counter: BulkCounter, schema: Schema, origin: str, table: Any, *, pool_singletons: bool = False
 ) -> Evidence:
     """Evidence of the rows of a table, encoded a part at a time."""
     if isinstance(table, Encoded):
@@ -268,11 +275,11 @@ def _count_bulk(
     def parts(*, plain: bool) -> Iterator[Encoded | NDArray[np.float64]]:
         for start in range(0, max(source.n_rows, 1), ENCODED_ROWS):
             part = source.slice(start, start + ENCODED_ROWS) if source.n_rows > ENCODED_ROWS else source
-            matrices = plain_parts(part, schema, notes, CHUNK) if plain else None
+            matrices = numeric_chunks(part, schema, notes, CHUNK) if plain else None
             if matrices is not None:
                 yield from matrices
                 continue
-            rows = encode(part, schema, unsee_singles=unsee_singles)
+            rows = encode(part, schema, pool_singletons=pool_singletons)
             notes.update(rows.notes)
             yield rows
 
@@ -314,7 +321,7 @@ def _shape(profile: Profile, powers: NDArray[np.float64], n_rows: int) -> Shape:
     indicator[layout.location] = profile.is_level | (variance[layout.location] <= SMALLEST_VARIANCE)
     indicator[layout.rates.start : layout.patterns.stop - 1] = True
     unit, offset = np.ones(len(indicator)), np.zeros(len(indicator))
-    unit[layout.location] = np.where(profile.is_level, LEVEL, 1.0)
+    unit[layout.location] = np.where(profile.is_level, ONE_HOT, 1.0)
     offset[layout.location] = profile.model.mean
     return Shape(skewness, kurtosis, indicator, unit, offset, _degenerate(profile, powers[0] / n_rows, variance))
 
@@ -336,7 +343,7 @@ def _degenerate(profile: Profile, mean: Vector, variance: Vector) -> NDArray[np.
 
 
 def _count(
-    profile: Profile, schema: Schema, grids: tuple[Grid, ...], origin: str, rows: Encoded
+    profile: Profile, schema: Schema, histogram_axes: tuple[HistogramAxis, ...], origin: str, rows: Encoded
 ) -> tuple[Evidence, NDArray[np.float64]]:
     """Evidence of rows, and the sums of the first four powers of their statistics."""
     size = profile.layout.patterns.stop
@@ -346,14 +353,14 @@ def _count(
         statistics = profile.statistics(Encoded(rows.values[part], rows.missing[part]))
         powers += power_sums(statistics)
         products += statistics.T @ statistics
-    totals = {"statistics": powers[0], "products": products, "cells": count_cells(rows, schema, grids)}
+    totals = {"statistics": powers[0], "products": products, "cells": count_cells(rows, schema, histogram_axes)}
     return Evidence(len(rows), totals, origin, rows.notes), powers
 
 
-def _fingerprint(schema: Schema, profile: Profile, grids: tuple[Grid, ...]) -> str:
+def _fingerprint(schema: Schema, profile: Profile, histogram_axes: tuple[HistogramAxis, ...]) -> str:
     """Short text that differs where counts would."""
     error = None if profile.boosted is None else profile.boosted.error
-    digest = hashlib.sha256(repr((schema.named, schema.columns, grids, error)).encode())
+    digest = hashlib.sha256(repr((schema.named, schema.columns, histogram_axes, error)).encode())
     for array in (profile.model.mean, profile.model.covariance, profile.centres):
         digest.update(array.tobytes())
     for pair in profile.scores.knots:
@@ -523,11 +530,11 @@ def _features(
     after = window.sums["statistics"][layout.rates] / window.n_rows
     gap_p = np.maximum(entry_p_values(contrast.part(layout.rates)), SMALLEST_P)
     gap_adjusted = holm(gap_p)
-    ends = np.cumsum([len(grid) for grid in reference.grids])
+    ends = np.cumsum([len(axis) for axis in reference.histogram_axes])
     empty = _is_empty(reference.profile, window)
     found = []
-    for index, (column, grid) in enumerate(zip(reference.schema.columns, reference.grids, strict=True)):
-        cells = slice(int(ends[index]) - len(grid), int(ends[index]))
+    for index, (column, axis) in enumerate(zip(reference.schema.columns, reference.histogram_axes, strict=True)):
+        cells = slice(int(ends[index]) - len(axis), int(ends[index]))
         tested = column.kind != "empty" and not empty[index]
         found.append(
             FeatureFinding(
@@ -539,7 +546,7 @@ def _features(
                 float(effects[index]) if tested else None,
                 float(gap_p[index]),
                 float(gap_adjusted[index]),
-                make_histogram(grid, own.sums["cells"][cells], window.sums["cells"][cells]),
+                make_histogram(axis, own.sums["cells"][cells], window.sums["cells"][cells]),
             )
         )
     return tuple(found)
