@@ -138,6 +138,7 @@ def test_result_as_json(fitted, gaussian_drift):
 def test_bins_speak_the_users_language(rng):
     table = pd.DataFrame({"price": rng.normal(100, 5, 300), "colour": rng.choice(["red", "blue"], 300)})
     result = gd.MDLFWF(random_state=0).fit(table).test(table)
+    assert len(result.bins) == 6
     for entry in result.bins:
         assert 80 < entry.centre["price"] < 120
         assert entry.centre["colour"] in {"red", "blue"}

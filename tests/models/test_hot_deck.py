@@ -47,7 +47,17 @@ def test_no_donor_is_a_row_or_shares_cells_with_one(bent, rng):
     donors = residuals.pulled @ np.linalg.inv(residuals.precision)
     shared = np.isclose(donors[:, None], completed[None], atol=1e-9)
     assert not shared.any()
-    np.testing.assert_allclose(np.cov(donors.T), np.cov(completed.T), atol=0.6)
+
+
+def test_donors_have_the_covariance_of_the_completed_rows(bent, rng):
+    """On average over 20 sets of 128 donors; all columns have a variance of about 1."""
+    model = fit_gaussian(bent)
+    completed = complete_rows(model, bent, rng)
+    covariances = []
+    for _ in range(20):
+        residuals = fit_residuals(model, completed, np.eye(5), rng)
+        covariances.append(np.cov((residuals.pulled @ np.linalg.inv(residuals.precision)).T))
+    np.testing.assert_allclose(np.mean(covariances, axis=0), np.cov(completed.T), atol=0.15)
 
 
 def test_levels_of_one_category_are_blended_together(rng):
@@ -65,8 +75,9 @@ def test_completion_keeps_observed_cells_and_spread(bent, rng):
     completed = complete_rows(model, bent, rng) + model.mean
     seen = ~np.isnan(bent)
     np.testing.assert_allclose(completed[seen], bent[seen], atol=1e-12)
-    hidden = completed[:, 2][~seen[:, 2]]
-    assert hidden.std() == pytest.approx(bent[seen[:, 2], 2].std(), rel=0.25)
+    # Conditional means alone have 0.68 of the deviation of the observed cells, and 0.23 of it in column 1.
+    ratios = [completed[~known, j].std() / bent[known, j].std() for j, known in enumerate(seen.T)]
+    np.testing.assert_allclose(ratios, 1.0, atol=0.15)
 
 
 def test_nothing_missing_is_nothing_lost(rng):
@@ -95,5 +106,5 @@ def test_many_columns_use_the_model(rng):
     scatter = residuals.scatter(patterns, directions, np.eye(4))
     assert residuals.scatter(patterns, directions, rng.normal(size=(9, 4))).shape[2] == 9
     drawn = np.einsum("pni,pnj->pij", scatter, scatter) / scatter.shape[1]
-    assert np.abs(drawn - lost).max() < 0.6 * np.abs(lost).max()
+    assert np.abs(drawn.mean(axis=0) - lost.mean(axis=0)).max() < 0.3 * np.abs(lost.mean(axis=0)).max()
     assert isinstance(fit_residuals(fit_gaussian(values[:, :3]), completed[:, :3], np.eye(3), rng), EmpiricalResiduals)
