@@ -9,14 +9,15 @@ from scipy.optimize import minimize
 from scipy.spatial.distance import cdist, pdist
 from scipy.stats import chi2
 
-from experiments.baselines._seam import Matrix, Outcome, as_sample, first_window, positive
+from experiments.baselines._seam import Outcome, as_sample, first_window, positive
+from gapdrift._typing import Matrix
 from gapdrift._validation import check_choice, check_count, check_nonnegative
 
 __all__ = ["FittedMeanEmbedding", "Locations", "MeanEmbedding", "optimise", "statistic", "statistic_and_gradient"]
 
 GRID = 2.0 ** np.linspace(-1.5, 2.0, 8)
 """Starting widths, in medians of the distances."""
-FARTHEST = 16.0
+MAX_WIDTH_RATIO = 16.0
 """The width stays within this factor of the median distance."""
 
 
@@ -129,7 +130,7 @@ def optimise(
     unit = np.where(deviation > 0, deviation, 1.0)
     lowest, highest = (joint.min(axis=0) - deviation) / unit, (joint.max(axis=0) + deviation) / unit
     bounds = [*zip(np.tile(lowest, n_locations), np.tile(highest, n_locations), strict=True)]
-    bounds.append((np.log(median / FARTHEST), np.log(median * FARTHEST)))
+    bounds.append((np.log(median / MAX_WIDTH_RATIO), np.log(median * MAX_WIDTH_RATIO)))
 
     def unpack(packed: NDArray[np.float64]) -> Locations:
         return Locations(packed[:-1].reshape(points.shape) * unit, float(np.exp(packed[-1])))

@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from experiments.baselines._seam import Matrix, Outcome, as_sample
+from experiments.baselines._seam import Outcome, as_sample
+from gapdrift._typing import Matrix
 from gapdrift._validation import check_count, check_nonnegative
 from gapdrift.errors import ParameterError
 
@@ -207,7 +208,7 @@ class QuantTree:
     pca : bool, default=False
         Turn the columns onto the principal axes of the reference first, as the published scripts do. The axes fit the
         reference better than a window, so that the null no longer holds: with 500 rows of independent Gaussian columns
-        a level of 0.05 gave 0.07 false alarms with 4 columns, 0.15 with 10 and 0.70 with 50.
+        a significance level of 0.05 gave 0.07 false alarms with 4 columns, 0.15 with 10 and 0.70 with 50.
     threshold : float or None, default=None
         Fixed threshold that decides in place of the p-value.
     simulations : int, default=100_000

@@ -40,7 +40,7 @@ def draw_seed(rng: np.random.Generator) -> int:
     Examples
     --------
     >>> import numpy as np
-    >>> 0 <= draw_seed(np.random.default_rng(0)) < 2**31
-    True
+    >>> draw_seed(np.random.default_rng(0))
+    1826701615
     """
     return int(rng.integers(2**31))

@@ -8,7 +8,7 @@ from threadpoolctl import ThreadpoolController
 __all__ = ["limit_threads"]
 
 MAX_THREADS = 1_024
-"""Largest limit that is handed to the libraries, which cannot take any number."""
+"""Larger values of ``n_jobs`` count as this one."""
 
 
 @lru_cache(maxsize=1)
