@@ -58,7 +58,7 @@ class Baseline(Protocol):
         ...
 
 
-def as_sample(name: str, values: ArrayLike, *, n_columns: int | None = None, least: int = 2) -> Matrix:
+def as_sample(name: str, values: ArrayLike, *, n_columns: int | None = None, min_rows: int = 2) -> Matrix:
     """Rows as a matrix of finite numbers.
 
     Examples
@@ -70,8 +70,8 @@ def as_sample(name: str, values: ArrayLike, *, n_columns: int | None = None, lea
         sample = np.asarray(values, dtype=float)
     except (TypeError, ValueError) as error:
         raise InputError(f"The {name} holds values that are not numbers; encode them first.") from error
-    if sample.ndim != 2 or sample.shape[0] < least or not sample.shape[1]:
-        raise InputError(f"The {name} has the shape {sample.shape}, expected at least {least} rows and one column.")
+    if sample.ndim != 2 or sample.shape[0] < min_rows or not sample.shape[1]:
+        raise InputError(f"The {name} has the shape {sample.shape}, expected at least {min_rows} rows and one column.")
     if n_columns is not None and sample.shape[1] != n_columns:
         raise InputError(f"The {name} has {sample.shape[1]} columns, the reference has {n_columns}.")
     if not np.isfinite(sample).all():
