@@ -77,7 +77,7 @@ def draw(kind: str, rate: float, rng: np.random.Generator) -> tuple[NDArray[Any]
     """Values, values with gaps, missing cells, rates and owners; "one-hot" takes the levels as categories."""
     distribution = DISTRIBUTIONS["categorical" if kind == "one-hot" else kind]
     values = distribution.draw(500, rng)
-    rates = np.isin(np.arange(values.shape[1]), distribution.gap_columns) * rate
+    rates = np.isin(np.arange(values.shape[1]), distribution.missing_columns) * rate
     gaps = hide_mcar(values, rates, rng, exact=True)
     if kind != "one-hot":
         return values, gaps, np.isnan(gaps), rates, np.arange(values.shape[1])

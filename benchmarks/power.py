@@ -119,7 +119,7 @@ def samples(kind: str, seed: int) -> tuple[Any, Any, list[tuple[Any, Any]]]:
 
     def draw(severity: float) -> tuple[Any, Any]:
         rows = drift.sample(500, severity=severity, missing=0, rng=rng)
-        rates = np.isin(np.arange(rows.shape[1]), drift.gap_columns) * 0.2
+        rates = np.isin(np.arange(rows.shape[1]), drift.missing_columns) * 0.2
         return rows, gd.datasets.hide_mcar(rows, rates, rng)
 
     complete, gaps = draw(0)

@@ -1,10 +1,10 @@
-"""Causes of differences to the paper, checked.
+"""Checks of what causes the differences to the paper: `python -m experiments.causes CHECK`.
 
-What its ratios depend on by luck, at severities 5 and 8: `python -m experiments.causes references`, `starts` of
-k-means, `masks`, the cells hidden for learning, or `baselines`, the random tree of QuantTree and the random locations
-that ME starts from. What its distances of Experiment 1 depend on: `columns` with gaps,
-and `constants`, errors of distances where all gaps are filled with one number. How far the populations of the `real`
-data of Experiment 4 lie apart.
+How much the paper's detection ratios at severities 5 and 8 depend on chance: `references`, on which reference was
+drawn; `starts`, on the start of k-means; `masks`, on the cells hidden for learning; `baselines`, on the random tree of
+QuantTree and the random locations that ME starts from. What the distances of Experiment 1 depend on: `columns`, on the
+number of columns with missing values; `constants`, on the number by which missing values are replaced. `real`: how far
+the two populations of the real data of Experiment 4 differ.
 """
 
 import argparse
@@ -47,12 +47,12 @@ PUBLISHED = protocol_of("published")
 
 
 def ratio_of_reference(kind: str, severity: float, number: int, n_windows: int = 25) -> float:
-    """Ratio of windows of one severity that configuration 1, without gaps and learning, calls drift: by one reference.
+    """Share of windows of one severity in which configuration 1 (complete data) finds drift, by one reference.
 
     Examples
     --------
-    >>> 0.0 <= ratio_of_reference("uniform-mean", 5, 0, n_windows=2) <= 1.0
-    True
+    >>> [ratio_of_reference("gaussian-covariance", severity, 0, n_windows=4) for severity in (0, 10)]
+    [0.0, 1.0]
     """
     rng = np.random.default_rng([number, KINDS.index(kind)])
     reference = draw_drift(kind, 0, N_ROWS, PUBLISHED, rng)
@@ -61,12 +61,12 @@ def ratio_of_reference(kind: str, severity: float, number: int, n_windows: int =
 
 
 def ratio_of_start(kind: str, severity: int, number: int, n_windows: int = 100) -> float:
-    """The same by the paper's own reference and windows, with another start of k-means.
+    """The same for the paper's own reference and windows, with another start of k-means.
 
     Examples
     --------
-    >>> 0.0 <= ratio_of_start("uniform-mean", 5, 0, n_windows=2) <= 1.0
-    True
+    >>> [ratio_of_start("gaussian-covariance", severity, 0, n_windows=4) for severity in (0, 10)]
+    [0.0, 1.0]
     """
     reference = draw_scripted(kind, 0, REFERENCE, N_ROWS, PUBLISHED)
     windows = (draw_scripted(kind, severity, window, N_ROWS, PUBLISHED) for window in range(n_windows))
@@ -76,11 +76,11 @@ def ratio_of_start(kind: str, severity: int, number: int, n_windows: int = 100) 
 def ratios_of_mask(
     kind: str, severities: Iterable[int], number: int, n_windows: int = 100
 ) -> dict[str, dict[int, float]]:
-    """Ratio of each configuration and severity, where distances were learned with other cells hidden."""
+    """The same for each configuration and severity, with distances that were learned with other cells hidden."""
     rng = np.random.default_rng(0)
     reference = draw_scripted(kind, 0, REFERENCE, N_ROWS, PUBLISHED)
     learn = partial(learn_scripted, mask_seed=number)
-    # With the library's own settings its detector, which is not asked here, is fitted in a second.
+    # The library's own detector is not needed here; with its default settings it is fitted in a second.
     fitted = fit_configurations(reference, PUBLISHED, rng, n_bins=N_BINS, top_q=TOP_Q, learn=learn)
     fitted = replace(fitted, detector=None)
     found: dict[str, dict[int, float]] = {}
@@ -93,7 +93,7 @@ def ratios_of_mask(
 
 
 def ratios_of_baseline(name: str, kind: str, number: int, n_windows: int = 50) -> list[float]:
-    """Ratio of a competitor on the paper's own reference and windows, complete, by other random numbers of its own.
+    """The same for a competitor on the paper's own complete reference and windows, with another seed of its own.
 
     Examples
     --------
@@ -110,8 +110,8 @@ def ratios_of_baseline(name: str, kind: str, number: int, n_windows: int = 50) -
     return found
 
 
-def distance_error(kind: str, number: float, n_gappy: int = 5, n_sets: int = 5) -> float:
-    """Mean absolute error of the distances of Experiment 1 where gaps are filled with one number.
+def distance_error(kind: str, number: float, n_missing_columns: int = 5, n_sets: int = 5) -> float:
+    """Mean absolute error of the distances of Experiment 1 if missing values are replaced by one number.
 
     Examples
     --------
@@ -121,8 +121,8 @@ def distance_error(kind: str, number: float, n_gappy: int = 5, n_sets: int = 5) 
     errors = []
     for place in range(n_sets):
         sample = draw_distribution(kind, place, N_ROWS)
-        gaps = np.isnan(sample.gaps) & (np.arange(sample.gaps.shape[1]) < n_gappy)
-        filled = np.where(gaps, number, sample.complete)
+        missing = np.isnan(sample.with_missing) & (np.arange(sample.with_missing.shape[1]) < n_missing_columns)
+        filled = np.where(missing, number, sample.complete)
         errors.append(np.abs(pdist(filled) - pdist(sample.complete)).mean())
     return float(np.mean(errors))
 
@@ -133,7 +133,7 @@ def populations_apart(name: str, n_samples: int = 20) -> tuple[float, float]:
     Parameters
     ----------
     name : str
-        Of `experiments.real.SETS`.
+        A name in `experiments.real.SETS`.
     n_samples : int, default 20
         Samples of 1,000 rows on each side.
     """
@@ -155,7 +155,7 @@ def _first_configuration(reference: Sample, windows: Iterable[Sample], rng: np.r
 
 
 def _span(ratios: NDArray[np.float64]) -> str:
-    """Least, median and largest of sorted ratios."""
+    """Smallest, median and largest of sorted ratios."""
     return f"{ratios[0]:.2f} {np.median(ratios):.2f} {ratios[-1]:.2f}"
 
 
@@ -183,7 +183,7 @@ def _baselines(kinds: Iterable[str]) -> Iterator[str]:
 
 def _columns(_: Iterable[str]) -> Iterator[str]:
     for kind in DISTRIBUTIONS:
-        three, five = (distance_error(kind, 0.0, n_gappy) for n_gappy in (3, 5))
+        three, five = (distance_error(kind, 0.0, n_missing_columns) for n_missing_columns in (3, 5))
         yield f"{kind:12} zeros, three columns {three:.3f}, five {five:.3f}"
 
 

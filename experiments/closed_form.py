@@ -1,20 +1,17 @@
-"""Expected distances in closed form: no regression, one model for every pair and centre."""
+"""Expected distances in closed form, under one Gaussian model and without any regression."""
 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from gapdrift._typing import Indices, Matrix, Vector
 from gapdrift.models.gaussian import GaussianModel, Posterior, fit_gaussian, posterior
 
 __all__ = ["ClosedFormDistance", "fit_closed_form"]
 
-Matrix = NDArray[np.float64]
-Vector = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
-CELLS_AT_ONCE = 2_000_000
-"""Cells of covariances of pairs held in memory at once."""
+MAX_CELLS = 2_000_000
+"""Largest number of cells of covariance matrices in memory at once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +21,7 @@ class ClosedFormDistance:
     Parameters
     ----------
     model : GaussianModel
-        Of the columns over their ``scale``.
+        Model of the columns divided by their ``scale``.
     scale : (columns,) array
 
     Notes
@@ -47,15 +44,15 @@ class ClosedFormDistance:
     scale: Vector
 
     def between(self, values: Matrix, first: Indices, second: Indices) -> Vector:
-        """Distances of pairs of rows, given by their positions: (pairs,). That of two complete rows is exact."""
+        """Distances of pairs of rows, given by their positions: (pairs,). Exact for two complete rows."""
         found = self._posterior(values)
         result = np.empty(len(first))
-        step = max(CELLS_AT_ONCE // values.shape[1] ** 2, 1)
+        step = max(MAX_CELLS // values.shape[1] ** 2, 1)
         for start in range(0, len(first), step):
             part = slice(start, start + step)
             one, two = first[part], second[part]
-            away = found.mean[one] - found.mean[two]
-            result[part] = _expected_norms(away, found, found.pattern[one], found.pattern[two])
+            difference = found.mean[one] - found.mean[two]
+            result[part] = _expected_norms(difference, found, found.pattern[one], found.pattern[two])
         return result
 
     def to_centres(self, values: Matrix, centres: Matrix) -> Matrix:
@@ -84,23 +81,23 @@ def fit_closed_form(values: Matrix, rng: np.random.Generator | None = None) -> C
     model : ClosedFormDistance
     """
     present = ~np.isnan(values)
-    number = np.maximum(present.sum(axis=0), 1)
-    mean = np.where(present, values, 0.0).sum(axis=0) / number
-    deviation = np.sqrt((np.where(present, values - mean, 0.0) ** 2).sum(axis=0) / number)
+    n_present = np.maximum(present.sum(axis=0), 1)
+    mean = np.where(present, values, 0.0).sum(axis=0) / n_present
+    deviation = np.sqrt((np.where(present, values - mean, 0.0) ** 2).sum(axis=0) / n_present)
     scale = np.where(deviation > 0, deviation, 1.0)
     return ClosedFormDistance(fit_gaussian(values / scale, rng=rng), scale)
 
 
-def _expected_norms(away: Matrix, found: Posterior, one: Indices, two: Indices) -> Vector:
-    """Expected lengths of rows whose mean is ``away`` and whose covariance is that of two patterns."""
+def _expected_norms(difference: Matrix, found: Posterior, one: Indices, two: Indices) -> Vector:
+    """Expected lengths of vectors with these means, whose covariances are the sums of those of two patterns."""
     covariance = found.covariance[one] + found.covariance[two]
-    pushed = np.einsum("ni,ni->n", np.matmul(away[:, None, :], covariance)[:, 0], away)
+    quadratic = np.einsum("ni,ni->n", np.matmul(difference[:, None, :], covariance)[:, 0], difference)
     squares = np.einsum("nij,nij->n", covariance, covariance)
-    mean = np.einsum("ni,ni->n", away, away) + np.trace(covariance, axis1=1, axis2=2)
-    variance = 4.0 * pushed + 2.0 * squares
+    mean = np.einsum("ni,ni->n", difference, difference) + np.trace(covariance, axis1=1, axis2=2)
+    variance = 4.0 * quadratic + 2.0 * squares
     root = np.sqrt(mean)
     with np.errstate(divide="ignore", invalid="ignore"):
         shrink = np.where(mean > 0, variance / (8.0 * mean * root), 0.0)
-    # The second-order correction is meant for small spreads; it never takes more than half.
+    # The second-order correction holds for small variances; it is limited to half of the distance.
     result: Vector = np.maximum(root - shrink, root / 2.0)
     return result

@@ -1,4 +1,4 @@
-"""The competitors and the library's own detector on one reference: on complete rows, and with gaps."""
+"""The competitors and the library's own detector on one reference: complete, and with missing values."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ import numpy as np
 import gapdrift as gd
 from experiments.baselines import MMD, Baseline, FittedBaseline, FriedmanRafsky, MeanEmbedding, QuantTree
 from experiments.protocols import Protocol
-from experiments.samples import Sample, fill, fit_fill
+from experiments.samples import Sample, fill, fit_iterative
 from gapdrift.models.imputation import FittedImputer, impute
 
 __all__ = ["COMPETITORS", "OURS", "Competitors", "fit_competitors", "make_baselines"]
@@ -20,7 +20,7 @@ OURS = "DriftDetector"
 
 
 def make_baselines(protocol: Protocol, n_rows: int) -> dict[str, Baseline]:
-    """The four competitors, with the quirks of the authors' scripts or without."""
+    """The four competitors, with or without the peculiarities of the authors' scripts."""
     return {
         "MWW": FriedmanRafsky.as_published() if protocol.near_neighbours else FriedmanRafsky(),
         "QuantTree": QuantTree.as_published(n_rows) if protocol.fixed_threshold else QuantTree(n_bins=n_rows // 50),
@@ -36,9 +36,9 @@ class Competitors:
     Parameters
     ----------
     complete, missing : mapping of str to FittedBaseline
-        Fitted on the complete reference and on the filled one.
+        Fitted on the complete reference and on the imputed one.
     detectors : pair of DriftDetector, or None
-        Fitted on the complete reference and on the one with gaps.
+        Fitted on the complete reference and on the one with missing values.
     imputer : FittedImputer
         Fitted on the reference.
     protocol : Protocol
@@ -51,16 +51,16 @@ class Competitors:
     protocol: Protocol
 
     def alarms(self, window: Sample, rng: np.random.Generator, alpha: float) -> dict[str, bool]:
-        """Whether a window is drift, by each method on complete rows and with gaps."""
-        filled = fill(window.gaps, self.imputer, self.protocol)
+        """Whether each method finds drift in a window, complete and with missing values."""
+        filled = fill(window.with_missing, self.imputer, self.protocol)
         found = {}
         for name in self.complete:
             found[f"{name} complete"] = self.complete[name].test(window.complete, rng).rejects(alpha)
             found[f"{name} missing"] = self.missing[name].test(filled, rng).rejects(alpha)
         if self.detectors is not None:
-            complete, gaps = self.detectors
+            complete, with_missing = self.detectors
             found[f"{OURS} complete"] = bool(complete.test(window.complete, alpha=alpha).drift)
-            found[f"{OURS} missing"] = bool(gaps.test(window.gaps, alpha=alpha).drift)
+            found[f"{OURS} missing"] = bool(with_missing.test(window.with_missing, alpha=alpha).drift)
         return found
 
 
@@ -83,20 +83,21 @@ def fit_competitors(
     first : Sample
         A first window, whose kernel width and permutations the published MMD keeps.
     """
-    baselines = {name: made for name, made in make_baselines(protocol, len(reference.gaps)).items() if name in names}
-    imputer = fit_fill(reference.gaps, rng)
-    filled = impute(imputer, reference.gaps)
-    first_filled = fill(first.gaps, imputer, protocol)
+    made = make_baselines(protocol, len(reference.complete))
+    baselines = {name: baseline for name, baseline in made.items() if name in names}
+    imputer = fit_iterative(reference.with_missing, rng)
+    filled = impute(imputer, reference.with_missing)
+    first_filled = fill(first.with_missing, imputer, protocol)
     detectors = None
     if OURS in names:
         seed = int(rng.integers(2**31))
         detectors = (
             gd.DriftDetector(random_state=seed).fit(reference.complete),
-            gd.DriftDetector(random_state=seed).fit(reference.gaps),
+            gd.DriftDetector(random_state=seed).fit(reference.with_missing),
         )
     return Competitors(
-        {name: made.fit(reference.complete, rng, first.complete) for name, made in baselines.items()},
-        {name: made.fit(filled, rng, first_filled) for name, made in baselines.items()},
+        {name: baseline.fit(reference.complete, rng, first.complete) for name, baseline in baselines.items()},
+        {name: baseline.fit(filled, rng, first_filled) for name, baseline in baselines.items()},
         detectors,
         imputer,
         protocol,

@@ -14,6 +14,7 @@ from experiments.chained import fit_chained
 from experiments.learning import learn_scripted
 from experiments.protocols import Protocol
 from experiments.samples import Sample, fill
+from gapdrift._typing import Matrix
 from gapdrift.detectors.mdlfwf.distance import LearnedDistance
 from gapdrift.detectors.mdlfwf.membership import fuzzy_weights
 from gapdrift.inference.pearson import pearson
@@ -22,7 +23,6 @@ from gapdrift.models.partition import Partition, fit_partition
 
 __all__ = ["CONFIGURATIONS", "LIBRARY", "Configurations", "count_nearest", "fit_configurations", "unclipped_weights"]
 
-Matrix = NDArray[np.float64]
 Weights = Callable[[Matrix, float], Matrix]
 
 CONFIGURATIONS = {
@@ -46,23 +46,24 @@ class Configurations:
 
     Parameters
     ----------
-    complete, filled, gappy : Partition
-        Bins learned on the complete reference, on the filled one, and on the complete rows of the one with gaps.
+    complete, imputed, complete_case : Partition
+        Bins learned on the complete reference, on the imputed one, and on the complete rows of the one with missing
+        values.
     distance : LearnedDistance
     weights : mapping of str to callable
-        How distances of incomplete rows become weights, for the configurations 3 to 5.
+        Functions that turn distances of incomplete rows into weights, for the configurations 3 to 5.
     counts : mapping of str to (bins,) array
-        Of the reference, by configuration.
+        Counts of the reference, by configuration.
     imputers : tuple of FittedImputer
         The paper's pool, fitted on the reference.
     protocol : Protocol
     detector : MDLFWF or None
-        The library's own, where configuration 5.2 is not the same.
+        The library's own detector, if configuration 5.2 differs from it.
     """
 
     complete: Partition
-    filled: Partition
-    gappy: Partition
+    imputed: Partition
+    complete_case: Partition
     distance: LearnedDistance
     weights: Mapping[str, Weights]
     counts: Mapping[str, NDArray[np.float64]]
@@ -71,11 +72,11 @@ class Configurations:
     detector: gd.MDLFWF | None
 
     def alarms(self, window: Sample, rng: np.random.Generator, alpha: float) -> dict[str, bool]:
-        """Whether a window is drift, by each configuration."""
+        """Whether each configuration finds drift in a window."""
         counts = _count(self, window, rng)
         found = {name: pearson(self.counts[name], counts[name]).p_value < alpha for name in CONFIGURATIONS}
         if self.detector is not None:
-            found[LIBRARY] = bool(self.detector.test(window.gaps, alpha=alpha).drift)
+            found[LIBRARY] = bool(self.detector.test(window.with_missing, alpha=alpha).drift)
         return found
 
 
@@ -89,7 +90,7 @@ def fit_configurations(
     learn: Callable[..., LearnedDistance] = learn_scripted,
     **settings: Any,
 ) -> Configurations:
-    """All configurations on one reference.
+    """All configurations, fitted on one reference.
 
     Parameters
     ----------
@@ -99,11 +100,11 @@ def fit_configurations(
     n_bins, top_q : int
         K and Q of the paper.
     learn : callable
-        By which distances are learned where pairs are ordered.
+        Function that learns distances if the protocol has ordered pairs.
     **settings
-        Of `gapdrift.MDLFWF` (regressor, folds, pairs); nothing is the library's own.
+        Settings of `gapdrift.MDLFWF` (regressor, folds, pairs); without any, the library's defaults.
     """
-    gappy, distance, detector = _learn(reference.gaps, protocol, rng, n_bins, top_q, learn, settings)
+    complete_case, distance, detector = _learn(reference.with_missing, protocol, rng, n_bins, top_q, learn, settings)
     triangular = unclipped_weights if protocol.unclipped else partial(fuzzy_weights, membership="triangular")
     gaussian = partial(fuzzy_weights, membership="gaussian")
     weights: dict[str, Weights] = {
@@ -113,11 +114,11 @@ def fit_configurations(
         "5.1": partial(gaussian, top_q=top_q),
         "5.2": partial(triangular, top_q=top_q),
     }
-    imputers = fit_imputers(None, reference.gaps, rng)
-    blank = Configurations(
+    imputers = fit_imputers(None, reference.with_missing, rng)
+    uncounted = Configurations(
         _partition(reference.complete, n_bins, protocol, rng),
-        _partition(impute(_iterative(imputers), reference.gaps), n_bins, protocol, rng),
-        gappy,
+        _partition(impute(_iterative(imputers), reference.with_missing), n_bins, protocol, rng),
+        complete_case,
         distance,
         weights,
         {},
@@ -125,11 +126,11 @@ def fit_configurations(
         protocol,
         detector,
     )
-    return replace(blank, counts=_count(blank, reference, rng))
+    return replace(uncounted, counts=_count(uncounted, reference, rng))
 
 
 def _learn(
-    gaps: Matrix,
+    rows: Matrix,
     protocol: Protocol,
     rng: np.random.Generator,
     n_bins: int,
@@ -137,26 +138,26 @@ def _learn(
     learn: Callable[..., LearnedDistance],
     settings: Mapping[str, Any],
 ) -> tuple[Partition, LearnedDistance, gd.MDLFWF | None]:
-    """Bins and distances of a reference with gaps, and the library's own detector where it has others."""
-    detector = gd.MDLFWF(n_bins=n_bins, top_q=top_q, random_state=rng, **settings).fit(gaps)
+    """Bins and distances of a reference with missing values, and the library's own detector if it has others."""
+    detector = gd.MDLFWF(n_bins=n_bins, top_q=top_q, random_state=rng, **settings).fit(rows)
     learned = detector.reference_
     distance = learned.distance
     assert isinstance(distance, LearnedDistance)
     if not protocol.ordered_pairs:
         return learned.partition, distance, None
-    bins = _partition(gaps[~np.isnan(gaps).any(axis=1)], n_bins, protocol, rng)
-    return bins, learn(gaps, max_pairs=settings.get("max_pairs"), rng=rng), detector
+    bins = _partition(rows[~np.isnan(rows).any(axis=1)], n_bins, protocol, rng)
+    return bins, learn(rows, max_pairs=settings.get("max_pairs"), rng=rng), detector
 
 
 def _partition(rows: Matrix, n_bins: int, protocol: Protocol, rng: np.random.Generator) -> Partition:
-    """Bins by k-means; the scripts start it by seed 0, ten times, as scikit-learn did then."""
+    """Bins by k-means; the scripts use seed 0 and ten starts, which was scikit-learn's default then."""
     if not protocol.seeded_draws:
         return fit_partition(rows, n_bins, rng)
     return Partition(KMeans(n_bins, n_init=10, random_state=0).fit(rows).cluster_centers_)
 
 
 def unclipped_weights(distances: Matrix, error: float, top_q: int | None = None) -> Matrix:
-    """Weights by the paper's Eq. (4) as printed: what is farther than twice the error gains weight again.
+    """Weights by the paper's Eq. (4) as printed: bins beyond twice the error gain weight with their distance.
 
     Examples
     --------
@@ -175,26 +176,26 @@ def unclipped_weights(distances: Matrix, error: float, top_q: int | None = None)
 def _count(fitted: Configurations, sample: Sample, rng: np.random.Generator) -> dict[str, NDArray[np.float64]]:
     """Counts of a sample's rows in the bins of each configuration."""
     protocol, model, imputers = fitted.protocol, fitted.distance, fitted.imputers
-    filled = fill(sample.gaps, _iterative(imputers), protocol)
-    counts = {"1": count_nearest(fitted.complete, sample.complete), "2": count_nearest(fitted.filled, filled)}
-    incomplete = np.isnan(sample.gaps).any(axis=1)
-    solid = count_nearest(fitted.gappy, sample.gaps[~incomplete])
-    gaps = sample.gaps[incomplete]
+    imputed = fill(sample.with_missing, _iterative(imputers), protocol)
+    counts = {"1": count_nearest(fitted.complete, sample.complete), "2": count_nearest(fitted.imputed, imputed)}
+    incomplete = np.isnan(sample.with_missing).any(axis=1)
+    complete_counts = count_nearest(fitted.complete_case, sample.with_missing[~incomplete])
+    rows = sample.with_missing[incomplete]
     if protocol.refit_imputers:
         *others, _ = IMPUTERS
-        model = replace(model, imputers=(*fit_imputers(others, gaps, rng), fit_chained(gaps)))
-    distances = model.to_centres(gaps, np.isnan(gaps), fitted.gappy.centres)
+        model = replace(model, imputers=(*fit_imputers(others, rows, rng), fit_chained(rows)))
+    distances = model.to_centres(rows, np.isnan(rows), fitted.complete_case.centres)
     for name, weigh in fitted.weights.items():
-        counts[name] = solid + weigh(distances, fitted.distance.error).sum(axis=0)
+        counts[name] = complete_counts + weigh(distances, fitted.distance.error).sum(axis=0)
     return counts
 
 
 def _iterative(imputers: tuple[FittedImputer, ...]) -> FittedImputer:
-    """The iterative one of the pool, which configuration 2 fills by."""
+    """The iterative imputer, which configuration 2 uses."""
     return imputers[list(IMPUTERS).index("iterative")]
 
 
 def count_nearest(partition: Partition, rows: Matrix) -> NDArray[np.float64]:
-    """Rows whose nearest centre is that of each bin."""
+    """Number of rows that are nearest to the centre of each bin: (bins,)."""
     weights = fuzzy_weights(partition.distances(rows), 0.0, membership="crisp")
     return np.asarray(weights.sum(axis=0))

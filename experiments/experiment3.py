@@ -4,7 +4,7 @@ from functools import lru_cache
 from typing import Any
 
 from experiments.competitors import COMPETITORS, OURS, Competitors, fit_competitors
-from experiments.detection import Task, collect, draw_sample, plan, rng_of, watch
+from experiments.detection import Task, alarm_rows, count_alarms, draw_sample, make_tasks, rng_of
 from experiments.protocols import Protocol, protocol_of
 from experiments.running import Rows
 from experiments.scripted import REFERENCE
@@ -16,12 +16,12 @@ NAME = "experiment3"
 
 def tasks(protocol: Protocol, trials: int, seed: int) -> list[Task]:
     """Tasks of a run."""
-    return plan(NAME, protocol, trials, seed)
+    return make_tasks(NAME, protocol, trials, seed)
 
 
 def work(task: Task) -> dict[str, list[list[int]]]:
     """Severity, windows and alarms of each method."""
-    return watch(task, lambda kind, seed, trial: _fit(task[1], kind, seed, trial))
+    return count_alarms(task, lambda kind, seed, trial: _fit(task[1], kind, seed, trial))
 
 
 @lru_cache(maxsize=2)
@@ -35,4 +35,4 @@ def _fit(protocol_name: str, kind: str, seed: int, trial: int) -> Competitors:
 
 def table_rows(done: list[Task], results: list[Any]) -> Rows:
     """Table of a run."""
-    return collect(done, results)
+    return alarm_rows(done, results)

@@ -21,11 +21,11 @@ __all__ = ["NAME", "table_rows", "tasks", "work"]
 NAME = "experiment4"
 N_BINS = 20
 TOP_Q = 2
-BLOCK = 5
+WINDOWS_PER_TASK = 5
 
 
 @dataclass(frozen=True)
-class _Judge:
+class _FittedMethods:
     """Competitors and configurations on one reference, and the rows of that reference."""
 
     competitors: Competitors
@@ -40,8 +40,8 @@ class _Judge:
 
 
 def tasks(protocol: Protocol, trials: int, seed: int) -> list[Task]:
-    """Tasks of a run: blocks of windows, or single trials with a reference each."""
-    block = BLOCK if protocol.one_reference else 1
+    """Tasks of a run: some windows with one reference, or single trials, each with a reference of its own."""
+    block = WINDOWS_PER_TASK if protocol.one_reference else 1
     return [
         [NAME, protocol.name, seed, name, direction, first, min(block, trials - first)]
         for name in SETS
@@ -57,12 +57,12 @@ def work(task: Task) -> dict[str, list[int]]:
     real = load(name, str(data_folder()))
     found: dict[str, list[int]] = {}
     for trial in range(first, first + count):
-        judge = _fit(protocol_name, name, direction, seed, -1 if protocol.one_reference else trial)
+        methods = _fit(protocol_name, name, direction, seed, -1 if protocol.one_reference else trial)
         for drifted in (0, 1):
             rng = _rng(seed, name, direction, trial + 1, drifted + 1)
-            used = None if protocol.one_reference else judge.used
+            used = None if protocol.one_reference else methods.used
             window = _sample(real, direction, drifted, protocol, rng, used)[0]
-            for method, alarm in judge.alarms(window, rng).items():
+            for method, alarm in methods.alarms(window, rng).items():
                 entry = found.setdefault(method, [count, 0, 0])
                 entry[1 + drifted] += int(alarm)
     return found
@@ -77,13 +77,13 @@ def _sample(
 ) -> tuple[Sample, Any]:
     population = (DIRECTIONS.index(direction) + drifted) % 2
     rows = draw_rows(real, population, rng, used)
-    gap_rng = np.random.default_rng(0) if protocol.repeated_gaps else rng
+    missing_rng = np.random.default_rng(0) if protocol.repeated_missing_rows else rng
     values = real.values[rows]
-    return Sample(values, hide(values, real.gap_columns[direction], protocol, gap_rng)), rows
+    return Sample(values, hide(values, real.missing_columns[direction], protocol, missing_rng)), rows
 
 
 @lru_cache(maxsize=2)
-def _fit(protocol_name: str, name: str, direction: str, seed: int, trial: int) -> _Judge:
+def _fit(protocol_name: str, name: str, direction: str, seed: int, trial: int) -> _FittedMethods:
     protocol = protocol_of(protocol_name)
     real = load(name, str(data_folder()))
     rng = _rng(seed, name, direction, trial + 1, 0)
@@ -91,7 +91,7 @@ def _fit(protocol_name: str, name: str, direction: str, seed: int, trial: int) -
     first = _sample(real, direction, 0, protocol, rng, used)[0]
     competitors = fit_competitors(reference, protocol, rng, (*COMPETITORS, OURS), first)
     configurations = fit_configurations(reference, protocol, rng, n_bins=N_BINS, top_q=TOP_Q, **settings_of(protocol))
-    return _Judge(competitors, configurations, used)
+    return _FittedMethods(competitors, configurations, used)
 
 
 def table_rows(done: Sequence[Task], results: Iterable[dict[str, list[int]]]) -> Rows:

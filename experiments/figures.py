@@ -58,7 +58,7 @@ def figure_8(protocol: str, folder: Path) -> Any:
 
 
 def figure_9(protocol: str, folder: Path) -> Any:
-    """Detection ratios of all methods, complete and with gaps."""
+    """Detection ratios of all methods, complete and with missing values."""
     found = all_ratios(protocol, folder)
     names = (*COMPETITORS, "MDL-FWF-Tri-TopQ", OURS)
     figure, axes = _panels(len(names), len(KINDS) + 1)

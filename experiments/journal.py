@@ -1,4 +1,4 @@
-"""Results written down as they come, so that a run that was killed loses none of them."""
+"""Results saved one by one, so that a run that is killed loses none of them."""
 
 import json
 import os
@@ -11,8 +11,8 @@ __all__ = ["Journal"]
 class Journal:
     """Finished tasks of a run and their results, one line of JSON for each.
 
-    A line is written whole or, where the process dies in the middle of it, cut short: a line without its end
-    counts as not written, and is removed before the next one is added.
+    If the process dies while it writes a line, the line is cut short. A line without its end counts as not written,
+    and is removed before the next one is added.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class Journal:
         return self._results[self._key(task)]
 
     def add(self, task: Any, result: Any) -> None:
-        """Write down the result of a task."""
+        """Save the result of a task."""
         key = self._key(task)
         line = json.dumps([key, result], allow_nan=False).encode() + b"\n"
         with self.path.open("ab") as file:

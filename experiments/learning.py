@@ -5,18 +5,18 @@ from numpy.typing import NDArray
 from sklearn.model_selection import KFold
 
 from experiments.scripted import hide_scripted
+from gapdrift._typing import Matrix
 from gapdrift.detectors.mdlfwf.distance import LearnedDistance, pair_features, published_regressor
 from gapdrift.models.imputation import fit_imputers, impute
 
 __all__ = ["learn_scripted"]
 
-Matrix = NDArray[np.float64]
 
 FOLDS = 2
 
 
 def learn_scripted(
-    gaps: Matrix,
+    reference: Matrix,
     *,
     with_error: bool = True,
     max_pairs: int | None = None,
@@ -27,27 +27,27 @@ def learn_scripted(
 
     Parameters
     ----------
-    gaps : (rows, columns) array, NaN where missing
+    reference : (rows, columns) array, NaN where missing
     with_error : bool, default True
-        Whether the error is validated; Experiment 1 does not need it.
+        Whether the error is estimated; Experiment 1 does not need it.
     max_pairs : int or None
         Above this number pairs are sampled; None takes all, as the scripts do.
     mask_seed : int, default 0
-        By which cells are hidden; 0 in the scripts.
+        Seed by which cells are hidden; 0 in the scripts.
     rng : numpy.random.Generator
-        Of the imputers and of sampled pairs; what the scripts draw is drawn from their seed.
+        For the imputers and for sampled pairs; what the scripts draw is drawn with their seed.
 
     Notes
     -----
-    Different from `learn_distance` of MDL-FWF: imputers are fitted on the rows that cells were hidden of;
-    pairs are ordered, and a row is also paired with itself; the two folds are the first and the second half of the
-    pairs in order, so that one order of a pair is validated by a model that learned the other. The error is
+    The differences to `learn_distance` of MDL-FWF: imputers are fitted on the rows in which cells were hidden; pairs
+    are ordered, and a row is also paired with itself; the two folds are the first and the second half of the pairs in
+    their order, so that one order of a pair is validated by a model that was trained on the other. The error is
     therefore smaller.
     """
-    missing = np.isnan(gaps)
-    complete = gaps[~missing.any(axis=1)]
+    missing = np.isnan(reference)
+    complete = reference[~missing.any(axis=1)]
     state = np.random.RandomState(mask_seed)
-    state.permutation(len(gaps))  # the scripts shuffle a copy of the reference, which they then do not use
+    state.permutation(len(reference))  # the scripts shuffle a copy of the reference, which they then do not use
     masked = hide_scripted(complete, dict(enumerate(missing.mean(axis=0))), state)
     hidden = np.isnan(masked)
     chosen = hidden.any(axis=1)
@@ -70,7 +70,7 @@ def learn_scripted(
 def _validate(features: Matrix, distances: NDArray[np.float64]) -> float:
     """Standard deviation of the residuals of both folds."""
     residuals = np.empty(len(features))
-    for learned, judged in KFold(FOLDS).split(features):
-        model = published_regressor().fit(features[learned], distances[learned])
-        residuals[judged] = distances[judged] - model.predict(features[judged])
+    for training, validation in KFold(FOLDS).split(features):
+        model = published_regressor().fit(features[training], distances[training])
+        residuals[validation] = distances[validation] - model.predict(features[validation])
     return float(residuals.std())

@@ -7,35 +7,36 @@ __all__ = ["PROTOCOLS", "Protocol", "protocol_of"]
 
 @dataclass(frozen=True)
 class Protocol:
-    """What is done where the two ways differ; each quirk of the published one is a setting.
+    """How an experiment is run; each peculiarity of the authors' scripts is a setting.
 
     Parameters
     ----------
     name : str
     one_reference : bool
-        One reference for all windows, so that the rate of false alarms is that of this one reference.
+        All windows are compared with one reference, so that the rate of false alarms is that of this reference.
     seeded_draws : bool
-        Samples of Experiments 1 to 3 are those that the scripts draw, by their seeds (`experiments.scripted`).
+        The samples of Experiments 1 to 3 are those of the scripts, drawn with their seeds (`experiments.scripted`).
     truncated_poisson : bool
-        The shift of the Poisson means loses its decimals: severities 0 to 3 are no drift, 4 to 7 are +1, 8 to 10 +2.
-    exact_gaps : bool
-        The same number of gaps in each column of each sample, not each cell by chance.
-    repeated_gaps : bool
-        All windows of the real data have their gaps in the same rows.
-    impute_apart : bool
-        Each sample is filled by an imputer fitted on itself, not both by one fitted on the reference.
+        The shift of the Poisson means is truncated: severities 0 to 3 are no drift, 4 to 7 are +1, 8 to 10 are +2.
+    exact_missing_counts : bool
+        Each sample has the same number of missing cells in a column, instead of each cell being missing by chance.
+    repeated_missing_rows : bool
+        All windows of the real data have their missing values in the same rows.
+    impute_each_sample : bool
+        Each sample is imputed by an imputer fitted on itself, instead of one fitted on the reference.
     all_pairs : bool
-        Distances are learned on every pair of rows, not on a sample of 10,000.
+        Distances are learned on every pair of rows, instead of a sample of 10,000.
     ordered_pairs : bool
-        Both orders of a pair, and each row with itself; folds of pairs, not of rows (`experiments.learning`).
+        Pairs are taken in both orders and a row is paired with itself; folds are of pairs instead of rows
+        (`experiments.learning`).
     refit_imputers : bool
-        The imputers behind learned distances are fitted anew on the incomplete rows of each window.
+        The imputers behind the learned distances are fitted again on the incomplete rows of each window.
     unclipped : bool
-        Eq. (4) as printed: triangles that do not overlap have a negative overlap, which squared counts as a large one.
+        Eq. (4) as printed: triangles that do not meet have a negative overlap, whose square counts as a large one.
     kept_null : bool
-        The permutations of MMD are those of the first window for all windows.
+        The null distribution of MMD is that of the first window for all windows.
     near_neighbours : bool
-        The spanning tree of MWW is that of a graph of ten nearest neighbours.
+        The spanning tree of MWW is taken from a graph of the ten nearest neighbours.
     fixed_threshold : bool
         QuantTree alarms above 33.4 (500 rows, 10 bins) or 59.96 (1,000 rows, 20 bins).
     reused_rows : bool
@@ -46,9 +47,9 @@ class Protocol:
     one_reference: bool
     seeded_draws: bool
     truncated_poisson: bool
-    exact_gaps: bool
-    repeated_gaps: bool
-    impute_apart: bool
+    exact_missing_counts: bool
+    repeated_missing_rows: bool
+    impute_each_sample: bool
     all_pairs: bool
     ordered_pairs: bool
     refit_imputers: bool
@@ -68,7 +69,7 @@ PROTOCOLS = {
 
 
 def protocol_of(name: str) -> Protocol:
-    """Protocol by its name; one that ends in "-quick" learns distances on a sample of pairs, to be seen working.
+    """Protocol by its name; with the ending "-quick" it learns distances on a sample of pairs, for a trial run.
 
     Examples
     --------

@@ -9,16 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from gapdrift._typing import Indices, Matrix
 
 __all__ = ["DIRECTIONS", "SETS", "RealSet", "data_folder", "draw_rows", "load"]
 
-Matrix = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 N_ROWS = 1_000
 DIRECTIONS = ("a", "b")
-"""a: the reference is of the first population; b: of the second."""
+"""Direction a: the reference is drawn from the first population; b: from the second."""
 
 INSECTS = ("flies", "aedes", "tarsalis", "quinx", "fruit")
 
@@ -31,14 +30,14 @@ class RealSet:
     ----------
     values : (rows, columns) array
     populations : pair of tuples of (rows to draw from, number of rows)
-        What a sample of 1,000 rows is made of.
-    gap_columns : mapping of str to tuple of int
-        Columns with gaps, by direction.
+        Where the 1,000 rows of a sample are drawn from.
+    missing_columns : mapping of str to tuple of int
+        Columns with missing values, by direction.
     """
 
     values: Matrix
     populations: tuple[tuple[tuple[Indices, int], ...], ...]
-    gap_columns: Mapping[str, tuple[int, ...]]
+    missing_columns: Mapping[str, tuple[int, ...]]
 
 
 SETS = ("higgs", "arabic", "insects")
@@ -52,12 +51,12 @@ def data_folder() -> Path:
 
 @cache
 def load(name: str, folder: str) -> RealSet:
-    """One of `SETS`; ends the program where its file is not there."""
+    """One of the data sets `SETS`; ends the program if its file is absent."""
     return {"higgs": _higgs, "arabic": _arabic, "insects": _insects}[name](Path(folder))
 
 
 def draw_rows(real: RealSet, population: int, rng: np.random.Generator, used: Indices | None = None) -> Indices:
-    """Rows of a sample, none twice, and none of those already used."""
+    """Positions of the rows of a sample: none twice, and none of those already used."""
     taken = np.zeros(len(real.values), dtype=bool)
     if used is not None:
         taken[used] = True
@@ -94,8 +93,8 @@ def _arabic(folder: Path) -> RealSet:
         )
 
     populations = speakers((5, 6, 7, 8, 9)), speakers((5, 6, 7, 8))
-    gaps = {"a": (3, 4, 16, 25), "b": (1, 3, 4, 12, 16, 19)}
-    return RealSet(frame.drop(columns=["sex", "digit"]).to_numpy(float), populations, gaps)
+    missing_columns = {"a": (3, 4, 16, 25), "b": (1, 3, 4, 12, 16, 19)}
+    return RealSet(frame.drop(columns=["sex", "digit"]).to_numpy(float), populations, missing_columns)
 
 
 def _insects(folder: Path) -> RealSet:
@@ -104,5 +103,5 @@ def _insects(folder: Path) -> RealSet:
     kind = frame["class"].to_numpy()
     rows = [np.flatnonzero(kind == name) for name in INSECTS]
     populations = tuple(tuple(zip(rows, numbers, strict=True)) for numbers in ((200,) * 5, (160, 180, 200, 220, 240)))
-    gaps = {"a": (2, 5, 13, 18), "b": (1, 3, 4, 16, 32, 47)}
-    return RealSet(frame.drop(columns="class").to_numpy(float), populations, gaps)
+    missing_columns = {"a": (2, 5, 13, 18), "b": (1, 3, 4, 16, 32, 47)}
+    return RealSet(frame.drop(columns="class").to_numpy(float), populations, missing_columns)

@@ -1,4 +1,4 @@
-"""Tasks in several processes, each result written down at once; tables with where they come from."""
+"""Tasks run in several processes, with every result saved at once; tables, with a record of how they were made."""
 
 import csv
 import json
@@ -27,17 +27,17 @@ PACKAGES = ("gapdrift", "numpy", "scipy", "scikit-learn", "torch")
 
 
 def run_tasks(work: Callable[[Any], Any], tasks: Sequence[Any], journal: Journal, jobs: int) -> list[Any]:
-    """Results of all tasks, in their order; those in the journal are not run again.
+    """Results of all tasks, in their order; tasks in the journal are not run again.
 
     Parameters
     ----------
     work : callable
-        A function of a module, so that other processes find it.
+        Must be defined at the top of a module, so that other processes can import it.
     tasks : sequence
-        Of plain numbers, words, and lists of them.
+        Lists of numbers and words.
     journal : Journal
     jobs : int
-        Processes, of one thread each.
+        Number of processes, of one thread each.
     """
     left = [task for task in tasks if task not in journal]
     start = time.monotonic()
@@ -65,7 +65,7 @@ def _one_thread() -> None:
 
 
 def _show(done: int, total: int, start: float) -> None:
-    """A bar on a terminal; nothing in a pipe."""
+    """Show a progress bar on a terminal, and nothing elsewhere."""
     if not sys.stderr.isatty() or not total:
         return
     share = done / total
@@ -76,7 +76,7 @@ def _show(done: int, total: int, start: float) -> None:
 
 
 def provenance(command: Sequence[str], seed: int) -> dict[str, Any]:
-    """Where a table comes from: versions, seed, commit, command. No time, so that a table made again is the same."""
+    """How a table was made: command, commit, seed and versions, without the time, so that it can be reproduced."""
     return {
         "command": " ".join(["python -m experiments", *command]),
         "commit": _commit(),
@@ -94,7 +94,7 @@ def _version(name: str) -> str:
 
 
 def _commit() -> str:
-    """Commit of the code, marked where anything but results differs from it."""
+    """Commit of the code, marked as dirty if anything but the results differs from it."""
     git = ["git", "-C", str(Path(__file__).parent)]
     changed = [*git, "diff", "--quiet", "HEAD", "--", ":/", ":(top,exclude)experiments/results"]
     try:
@@ -105,7 +105,7 @@ def _commit() -> str:
 
 
 def write_rows(path: Path, rows: Rows, source: Mapping[str, Any] | None = None) -> None:
-    """Write a table, and where it comes from beside it; whole or not at all."""
+    """Write a table, whole or not at all, and beside it how it was made."""
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_suffix(".draft")
     with draft.open("w", newline="", encoding="utf-8") as file:
@@ -118,7 +118,7 @@ def write_rows(path: Path, rows: Rows, source: Mapping[str, Any] | None = None) 
 
 
 def read_rows(path: Path) -> list[dict[str, str]]:
-    """Rows of a table; ends the program where it was not made yet."""
+    """Rows of a table; ends the program if the table does not exist yet."""
     if not path.is_file():
         sys.exit(f"{path} is not there. Run 'python -m experiments run ...' first; 'list' shows the names.")
     with path.open(newline="", encoding="utf-8") as file:

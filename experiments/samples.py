@@ -1,35 +1,34 @@
-"""Samples of the experiments: complete, with gaps, and filled."""
+"""Samples of the experiments: complete, with missing values, and imputed."""
 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 import gapdrift as gd
 from experiments.chained import fit_chained
 from experiments.protocols import Protocol
+from gapdrift._typing import Matrix
 from gapdrift.models.imputation import FittedImputer, fit_imputers, impute
 
-__all__ = ["RATE", "Sample", "amount_of", "draw_drift", "fill", "fit_fill", "hide"]
+__all__ = ["MISSING_RATE", "Sample", "amount_of", "draw_drift", "fill", "fit_iterative", "hide"]
 
-Matrix = NDArray[np.float64]
 
-RATE = 0.2
-"""Share of missing cells in the columns with gaps, in all experiments."""
+MISSING_RATE = 0.2
+"""Share of missing cells in the columns that have any, in all experiments."""
 
 
 @dataclass(frozen=True)
 class Sample:
-    """Rows as they are, and the same with gaps.
+    """Complete rows, and the same rows with missing values.
 
     Parameters
     ----------
     complete : (rows, columns) array
-    gaps : (rows, columns) array, NaN where missing
+    with_missing : (rows, columns) array, NaN where missing
     """
 
     complete: Matrix
-    gaps: Matrix
+    with_missing: Matrix
 
 
 def draw_drift(kind: str, severity: float, n_rows: int, protocol: Protocol, rng: np.random.Generator) -> Sample:
@@ -38,7 +37,7 @@ def draw_drift(kind: str, severity: float, n_rows: int, protocol: Protocol, rng:
     Parameters
     ----------
     kind : str
-        Of `gapdrift.datasets.DRIFTS`.
+        A name in `gapdrift.datasets.DRIFTS`.
     severity : float
         From 0 to 10.
     n_rows : int
@@ -55,27 +54,27 @@ def draw_drift(kind: str, severity: float, n_rows: int, protocol: Protocol, rng:
     """
     drift = gd.datasets.DRIFTS[kind]
     rows = drift.draw(n_rows, amount_of(kind, severity, protocol), rng)
-    return Sample(rows, hide(rows, drift.gap_columns, protocol, rng))
+    return Sample(rows, hide(rows, drift.missing_columns, protocol, rng))
 
 
 def amount_of(kind: str, severity: float, protocol: Protocol) -> float:
     """Amount of a drift at a severity from 0 to 10."""
-    amount = severity / 10.0 * gd.datasets.DRIFTS[kind].largest
+    amount = severity / 10.0 * gd.datasets.DRIFTS[kind].max_amount
     return float(int(amount)) if protocol.truncated_poisson and kind == "poisson-mean" else amount
 
 
 def hide(rows: Matrix, columns: tuple[int, ...], protocol: Protocol, rng: np.random.Generator) -> Matrix:
     """Rows with a fifth of the cells of some columns missing."""
-    rates = np.isin(np.arange(rows.shape[1]), columns) * RATE
-    return gd.datasets.hide_mcar(rows, rates, rng, exact=protocol.exact_gaps)
+    rates = np.isin(np.arange(rows.shape[1]), columns) * MISSING_RATE
+    return gd.datasets.hide_mcar(rows, rates, rng, exact=protocol.exact_missing_counts)
 
 
-def fit_fill(rows: Matrix, rng: np.random.Generator) -> FittedImputer:
-    """Iterative imputation (10 rounds), by which the competitors' samples are filled, fitted on some rows."""
+def fit_iterative(rows: Matrix, rng: np.random.Generator) -> FittedImputer:
+    """Iterative imputation (10 rounds), fitted on rows: the competitors' samples are filled by it."""
     (imputer,) = fit_imputers(["iterative"], rows, rng)
     return imputer
 
 
 def fill(window: Matrix, imputer: FittedImputer, protocol: Protocol) -> Matrix:
-    """Window filled by what was learned on the reference, or by itself."""
-    return impute(fit_chained(window) if protocol.impute_apart else imputer, window)
+    """Window with its missing values filled, by an imputer fitted on the reference or on the window itself."""
+    return impute(fit_chained(window) if protocol.impute_each_sample else imputer, window)

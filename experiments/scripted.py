@@ -1,8 +1,8 @@
-"""Samples as the authors' scripts draw them: the same laws, the same seeds, the same generator.
+"""Samples as the authors' scripts draw them: from the same laws, with the same seeds and the same generator.
 
-The scripts seed numpy's old generator before every sample: 0 for the reference, then 1, 2, ... for the windows, 500
-to a severity, so the samples behind the paper's tables can be drawn again. Gaps are drawn after seeding a second time.
-Which reference was drawn decides much of those tables (`experiments.causes`).
+The scripts seed numpy's old generator before every sample, with 0 for the reference and then with 1, 2, ... for the
+windows, 500 for each severity, so the samples behind the paper's tables can be drawn again. Missing cells are drawn
+after seeding once more. Much of those tables depends on which reference was drawn (`experiments.causes`).
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -14,24 +14,27 @@ from sklearn.preprocessing import StandardScaler
 
 import gapdrift as gd
 from experiments.protocols import Protocol
-from experiments.samples import RATE, Sample, amount_of
+from experiments.samples import MISSING_RATE, Sample, amount_of
+from gapdrift._typing import Matrix
 
 __all__ = ["REFERENCE", "draw_distribution", "draw_scripted", "hide_scripted"]
 
-Matrix = NDArray[np.float64]
 State = np.random.RandomState
 
-WINDOWS = 500
-"""Windows of each severity in the scripts, by which their seeds are counted."""
+WINDOWS_PER_SEVERITY = 500
+"""Windows of each severity in the scripts, which determine the seed of a window."""
 
 REFERENCE = -1
-"""Number of the sample that is the reference."""
+"""Number that stands for the reference instead of a window."""
 
-SEEDS = 1_000_000
-"""Seeds set aside for one ``--seed``; that of the paper is 0."""
+SEEDS_PER_RUN = 1_000_000
+"""Seeds reserved for each value of ``--seed``; the paper's samples have ``--seed 0``."""
 
-LEVELS = (2, 2, 5, 5, 10)
-GAP_COLUMNS = 5
+N_CATEGORIES = (2, 2, 5, 5, 10)
+"""Number of categories of each categorical column of Experiment 1."""
+
+N_MISSING_COLUMNS = 5
+"""Number of columns with missing values in Experiment 1."""
 
 
 def draw_scripted(kind: str, severity: int, number: int, n_rows: int, protocol: Protocol, seed: int = 0) -> Sample:
@@ -40,11 +43,11 @@ def draw_scripted(kind: str, severity: int, number: int, n_rows: int, protocol: 
     Parameters
     ----------
     kind : str
-        Of `gapdrift.datasets.DRIFTS`.
+        A name in `gapdrift.datasets.DRIFTS`.
     severity : int
         From 0 to 10.
     number : int
-        Of the window, or `REFERENCE`.
+        Number of the window, or `REFERENCE`.
     n_rows : int
     protocol : Protocol
     seed : int, default 0
@@ -57,34 +60,34 @@ def draw_scripted(kind: str, severity: int, number: int, n_rows: int, protocol: 
     >>> reference.complete[0, :3].round(4)  # the first numbers after numpy.random.seed(0)
     array([0.5488, 0.7152, 0.6028])
     """
-    base = seed * SEEDS
-    own = base if number == REFERENCE else base + severity * WINDOWS + number + 1
+    base = seed * SEEDS_PER_RUN
+    own = base if number == REFERENCE else base + severity * WINDOWS_PER_SEVERITY + number + 1
     rows = _DRAWS[kind](base, own, n_rows, amount_of(kind, severity, protocol))
-    return Sample(rows, _with_gaps(rows, gd.datasets.DRIFTS[kind].gap_columns, own))
+    return Sample(rows, _with_missing(rows, gd.datasets.DRIFTS[kind].missing_columns, own))
 
 
 def draw_distribution(kind: str, number: int, n_rows: int, seed: int = 0) -> Sample:
-    """Data set of Experiment 1; what a distribution is drawn with is that of the first data set.
+    """Data set of Experiment 1; the parameters of its distribution are drawn with the first data set.
 
-    The first five columns have gaps, as in the scripts. By the paper's text it is three of the Poisson and of the
-    categorical columns, but then zeros would be wrong by 12.5 (Poisson) and 0.34 (categorical), where its table of
-    distances has 21.25 and 1.39, and five columns give 21.19 and 1.38.
+    The first five columns have missing values, as in the scripts. The paper's text says three for the Poisson and the
+    categorical columns, but then imputation by zeros would have distance errors of 12.5 (Poisson) and 0.34
+    (categorical). The paper's table has 21.25 and 1.39, and five columns give 21.19 and 1.38.
 
     Parameters
     ----------
     kind : str
-        Of `gapdrift.datasets.DISTRIBUTIONS`.
+        A name in `gapdrift.datasets.DISTRIBUTIONS`.
     number : int
-        Of the data set.
+        Number of the data set.
     n_rows : int
     seed : int, default 0
 
     Examples
     --------
-    >>> int(np.isnan(draw_distribution("poisson", 1, 500).gaps).sum())
+    >>> int(np.isnan(draw_distribution("poisson", 1, 500).with_missing).sum())
     500
     """
-    base = seed * SEEDS
+    base = seed * SEEDS_PER_RUN
     first, own = State(base), State(base + number)
     state = first if number == 0 else own
     rows: Any
@@ -100,10 +103,10 @@ def draw_distribution(kind: str, number: int, n_rows: int, seed: int = 0) -> Sam
         rates = first.randint(5, 50, 5)
         rows = state.poisson(rates, (n_rows, 5)).astype(float)
     else:
-        shares = [first.rand(levels) for levels in LEVELS]
+        shares = [first.rand(n_categories) for n_categories in N_CATEGORIES]
         drawn = [state.choice(len(share), n_rows, p=share / share.sum()) for share in shares]
         rows = np.column_stack(drawn).astype(float)
-    return Sample(rows, _with_gaps(rows, range(GAP_COLUMNS), base + number))
+    return Sample(rows, _with_missing(rows, range(N_MISSING_COLUMNS), base + number))
 
 
 def hide_scripted(rows: Matrix, rates: Mapping[int, float], state: State) -> Matrix:
@@ -114,14 +117,14 @@ def hide_scripted(rows: Matrix, rates: Mapping[int, float], state: State) -> Mat
     >>> np.isnan(hide_scripted(np.zeros((10, 2)), {1: 0.3}, np.random.RandomState(0))).sum(axis=0)
     array([0, 3])
     """
-    gaps = rows.copy()
+    hidden = rows.copy()
     for column, rate in rates.items():
-        gaps[state.permutation(len(rows))[: int(rate * len(rows))], column] = np.nan
-    return gaps
+        hidden[state.permutation(len(rows))[: int(rate * len(rows))], column] = np.nan
+    return hidden
 
 
-def _with_gaps(rows: Matrix, columns: Iterable[int], seed: int) -> Matrix:
-    return hide_scripted(rows, dict.fromkeys(columns, RATE), State(seed))
+def _with_missing(rows: Matrix, columns: Iterable[int], seed: int) -> Matrix:
+    return hide_scripted(rows, dict.fromkeys(columns, MISSING_RATE), State(seed))
 
 
 def _uniform_mean(_: int, own: int, n_rows: int, amount: float) -> Matrix:
@@ -131,7 +134,7 @@ def _uniform_mean(_: int, own: int, n_rows: int, amount: float) -> Matrix:
 
 
 def _gaussian_start(base: int, own: int) -> tuple[Matrix, State]:
-    """Means, drawn with the reference, and the generator after that."""
+    """Means, which are drawn with the reference's seed, and the generator for the rows."""
     first = State(base)
     mean = first.rand(4) * 10
     return mean, first if own == base else State(own)
@@ -148,9 +151,9 @@ def _gaussian_covariance(base: int, own: int, n_rows: int, amount: float) -> Mat
     mean, state = _gaussian_start(base, own)
     if own == base:
         return state.multivariate_normal(mean, np.eye(4), n_rows)
-    # A window is drawn without drift, loses cells, and is then drawn again from where the gaps left the generator.
+    # A window is drawn without drift, loses cells, and is then drawn again from where the generator stands after that.
     state = State(own)
-    for _ in gd.datasets.DRIFTS["gaussian-covariance"].gap_columns:
+    for _ in gd.datasets.DRIFTS["gaussian-covariance"].missing_columns:
         state.permutation(n_rows)
     covariance = np.eye(4)
     covariance[0, 1] = covariance[1, 0] = amount
@@ -158,7 +161,7 @@ def _gaussian_covariance(base: int, own: int, n_rows: int, amount: float) -> Mat
 
 
 def _poisson_start(base: int, own: int, n_columns: int) -> tuple[NDArray[np.int64], State]:
-    """Rates, drawn with the reference, and the generator after that."""
+    """Rates, which are drawn with the reference's seed, and the generator for the rows."""
     first = State(base)
     rates = first.randint(5, 50, n_columns)
     return rates, first if own == base else State(own)
@@ -166,9 +169,9 @@ def _poisson_start(base: int, own: int, n_columns: int) -> tuple[NDArray[np.int6
 
 def _poisson_mean(base: int, own: int, n_rows: int, amount: float) -> Matrix:
     rates, state = _poisson_start(base, own, 8)
-    moved = rates.astype(float)
-    moved[:2] += amount
-    return state.poisson(moved, (n_rows, 8)).astype(float)
+    shifted = rates.astype(float)
+    shifted[:2] += amount
+    return state.poisson(shifted, (n_rows, 8)).astype(float)
 
 
 def _poisson_rho(base: int, own: int, n_rows: int, amount: float) -> Matrix:

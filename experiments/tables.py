@@ -66,7 +66,7 @@ def by_severity(ratios: Ratios) -> list[float]:
 
 
 def all_ratios(protocol: str, folder: Path) -> dict[str, tuple[Ratios, Ratios]]:
-    """Ratios of each method on complete data and with gaps."""
+    """Ratios of each method on complete data and with missing values."""
     ablation = ratios_of("experiment2", protocol, folder)
     others = ratios_of("experiment3", protocol, folder)
     found = {name: (others[f"{name} complete"], others[f"{name} missing"]) for name in (*COMPETITORS, OURS)}
@@ -95,7 +95,7 @@ def _published_lines(name: str) -> dict[str, list[float]]:
 
 
 def _beside(title: str, published: Mapping[str, list[float]], reproduced: Mapping[str, list[float]]) -> Table:
-    """Lines of a method: published, reproduced, difference; what the paper lacks has one line."""
+    """Table with three lines for each method: published, reproduced, difference; one line if the paper lacks it."""
     rows: list[tuple[str, ...]] = []
     for method, ours in reproduced.items():
         theirs = published.get(method)
@@ -143,7 +143,7 @@ def table_5(protocol: str, folder: Path) -> Table:
 
 
 def table_correlations(protocol: str, folder: Path) -> Table:
-    """Correlations of the ratios with gaps and on complete data."""
+    """Correlations of the ratios with missing values and on complete data."""
     ablation = ratios_of("experiment2", protocol, folder)
     ours = {
         ("2", CONFIGURATIONS[number]): correlation(ablation["1"], ablation[number])
@@ -204,7 +204,7 @@ def table_2(protocol: str, folder: Path) -> Table:
 
 
 def real_errors(protocol: str, folder: Path, error: str) -> dict[str, list[float]]:
-    """Errors of each method: with gaps and complete, for each set and direction."""
+    """Errors of each method, with missing values and complete, for each data set and direction."""
     found = {
         (row["data"], row["direction"], row["method"]): float(row[error])
         for row in read_rows(path_of("experiment4", protocol, folder))

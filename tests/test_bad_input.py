@@ -145,9 +145,9 @@ def test_extra_column(make, table):
 @BOTH
 def test_duplicate_names(make, table):
     twice = pd.concat([table, table[["a"]]], axis=1)
-    with pytest.raises(gd.InputError, match="'a' stand more than once"):
+    with pytest.raises(gd.InputError, match="'a' occur more than once"):
         make().fit(twice)
-    with pytest.raises(gd.InputError, match="'a' stand more than once"):
+    with pytest.raises(gd.InputError, match="'a' occur more than once"):
         make().fit(table).test(twice)
 
 

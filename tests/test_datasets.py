@@ -8,10 +8,10 @@ from gapdrift.datasets import DISTRIBUTIONS, DRIFTS, hide_mar, hide_mcar, hide_m
 @pytest.mark.parametrize("name", DISTRIBUTIONS)
 def test_distributions_have_exact_gaps(name):
     distribution = DISTRIBUTIONS[name]
-    gaps = np.isnan(distribution.sample(500, missing=0.2, rng=0)).sum(axis=0)
-    expected = np.zeros(len(gaps))
-    expected[list(distribution.gap_columns)] = 100
-    np.testing.assert_array_equal(gaps, expected)
+    missing = np.isnan(distribution.sample(500, missing=0.2, rng=0)).sum(axis=0)
+    expected = np.zeros(len(missing))
+    expected[list(distribution.missing_columns)] = 100
+    np.testing.assert_array_equal(missing, expected)
 
 
 @pytest.mark.parametrize("name", DISTRIBUTIONS)
@@ -72,24 +72,24 @@ def test_bad_severity(severity):
 
 def test_mcar_is_independent_of_the_values(rng):
     values = rng.normal(size=(20_000, 2))
-    gaps = np.isnan(hide_mcar(values, [0.3, 0.0], rng))
-    np.testing.assert_allclose(gaps.mean(axis=0), [0.3, 0.0], atol=0.01)
-    assert abs(np.corrcoef(gaps[:, 0], values[:, 0])[0, 1]) < 0.03
+    missing = np.isnan(hide_mcar(values, [0.3, 0.0], rng))
+    np.testing.assert_allclose(missing.mean(axis=0), [0.3, 0.0], atol=0.01)
+    assert abs(np.corrcoef(missing[:, 0], values[:, 0])[0, 1]) < 0.03
 
 
 def test_mar_depends_on_the_driver_only(rng):
     values = rng.normal(size=(20_000, 3))
-    gaps = np.isnan(hide_mar(values, 0.3, rng, driver=1))
-    np.testing.assert_allclose(gaps.mean(axis=0), [0.3, 0.0, 0.3], atol=0.01)
-    assert np.corrcoef(gaps[:, 0], values[:, 1])[0, 1] > 0.3
-    assert abs(np.corrcoef(gaps[:, 0], values[:, 0])[0, 1]) < 0.03
+    missing = np.isnan(hide_mar(values, 0.3, rng, driver=1))
+    np.testing.assert_allclose(missing.mean(axis=0), [0.3, 0.0, 0.3], atol=0.01)
+    assert np.corrcoef(missing[:, 0], values[:, 1])[0, 1] > 0.3
+    assert abs(np.corrcoef(missing[:, 0], values[:, 0])[0, 1]) < 0.03
 
 
 def test_mnar_depends_on_the_value_itself(rng):
     values = rng.normal(size=(20_000, 2))
-    gaps = np.isnan(hide_mnar(values, [0.3, 1.0], rng))
-    np.testing.assert_allclose(gaps.mean(axis=0), [0.3, 1.0], atol=0.01)
-    assert np.corrcoef(gaps[:, 0], values[:, 0])[0, 1] > 0.3
+    missing = np.isnan(hide_mnar(values, [0.3, 1.0], rng))
+    np.testing.assert_allclose(missing.mean(axis=0), [0.3, 1.0], atol=0.01)
+    assert np.corrcoef(missing[:, 0], values[:, 0])[0, 1] > 0.3
 
 
 def test_makers_of_gaps_leave_their_input(rng):
@@ -151,12 +151,12 @@ def test_bad_settings_are_named(call, word):
 def test_gaps_of_tables_with_gaps_and_of_no_rows(rng):
     values = np.ma.array(rng.normal(size=(4_000, 2)), mask=rng.random((4_000, 2)) < 0.1)
     for hide in (hide_mcar, hide_mar, hide_mnar):
-        gaps = np.isnan(hide(values, 0.5, rng))
-        assert gaps[:, 1].mean() == pytest.approx(0.55, abs=0.04)
+        missing = np.isnan(hide(values, 0.5, rng))
+        assert missing[:, 1].mean() == pytest.approx(0.55, abs=0.04)
         assert hide(np.empty((0, 2)), 0.5, rng).shape == (0, 2)
 
 
 def test_strong_dependence_keeps_the_rate(rng):
     for rate in (0.05, 0.95):
-        gaps = np.isnan(hide_mnar(rng.normal(size=(4_000, 1)), rate, rng, strength=100.0))
-        assert gaps.mean() == pytest.approx(rate, abs=0.02)
+        missing = np.isnan(hide_mnar(rng.normal(size=(4_000, 1)), rate, rng, strength=100.0))
+        assert missing.mean() == pytest.approx(rate, abs=0.02)

@@ -288,7 +288,7 @@ def test_another_library_is_told_apart(gaussian_drift, monkeypatch):
 
 
 def test_pairs_too_many_to_be_kept(gaussian_drift, monkeypatch):
-    monkeypatch.setattr("gapdrift.detectors.mdlfwf.distance.KEPT_BYTES", 1_000)
+    monkeypatch.setattr("gapdrift.detectors.mdlfwf.distance.MAX_KEPT_BYTES", 1_000)
     detector = gd.MDLFWF(random_state=0).fit(gaussian_drift.sample(200, severity=0, missing=0.2, rng=1))
     with pytest.raises(StorageError, match="max_pairs"):
         dumps(detector)

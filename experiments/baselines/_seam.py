@@ -1,15 +1,15 @@
-"""What all baselines share: the seam, the outcome of a test, the check of a sample."""
+"""What all baselines share: their interface, the outcome of a test, the check of a sample."""
 
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from gapdrift._typing import Matrix
 from gapdrift.errors import InputError, ParameterError
 
-__all__ = ["Baseline", "FittedBaseline", "Matrix", "Outcome", "as_sample", "first_window", "positive"]
+__all__ = ["Baseline", "FittedBaseline", "Outcome", "as_sample", "first_window", "positive"]
 
-Matrix = NDArray[np.float64]
 
 SMALLEST = float(np.finfo(float).tiny)
 
@@ -58,7 +58,7 @@ class Baseline(Protocol):
         ...
 
 
-def as_sample(name: str, values: ArrayLike, *, n_columns: int | None = None, least: int = 2) -> Matrix:
+def as_sample(name: str, values: ArrayLike, *, n_columns: int | None = None, min_rows: int = 2) -> Matrix:
     """Rows as a matrix of finite numbers.
 
     Examples
@@ -69,9 +69,9 @@ def as_sample(name: str, values: ArrayLike, *, n_columns: int | None = None, lea
     try:
         sample = np.asarray(values, dtype=float)
     except (TypeError, ValueError) as error:
-        raise InputError(f"The {name} holds values that are no numbers; encode them first.") from error
-    if sample.ndim != 2 or sample.shape[0] < least or not sample.shape[1]:
-        raise InputError(f"The {name} has the shape {sample.shape}, expected at least {least} rows and one column.")
+        raise InputError(f"The {name} holds values that are not numbers; encode them first.") from error
+    if sample.ndim != 2 or sample.shape[0] < min_rows or not sample.shape[1]:
+        raise InputError(f"The {name} has the shape {sample.shape}, expected at least {min_rows} rows and one column.")
     if n_columns is not None and sample.shape[1] != n_columns:
         raise InputError(f"The {name} has {sample.shape[1]} columns, the reference has {n_columns}.")
     if not np.isfinite(sample).all():
@@ -87,7 +87,7 @@ def first_window(first: ArrayLike | None, n_columns: int, setting: str) -> Matri
 
 
 def positive(p_value: Any) -> float:
-    """P-value that rounding cannot turn into 0 or lift above 1.
+    """P-value, kept above 0 and at most 1 in spite of rounding.
 
     Examples
     --------

@@ -11,7 +11,8 @@ from scipy.spatial.distance import cdist
 from scipy.stats import norm
 from sklearn.neighbors import NearestNeighbors
 
-from experiments.baselines._seam import SMALLEST, Matrix, Outcome, as_sample, positive
+from experiments.baselines._seam import SMALLEST, Outcome, as_sample, positive
+from gapdrift._typing import Matrix
 from gapdrift._validation import check_choice, check_count
 
 __all__ = [

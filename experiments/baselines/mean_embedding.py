@@ -9,14 +9,15 @@ from scipy.optimize import minimize
 from scipy.spatial.distance import cdist, pdist
 from scipy.stats import chi2
 
-from experiments.baselines._seam import Matrix, Outcome, as_sample, first_window, positive
-from gapdrift._validation import check_choice, check_count, check_effect
+from experiments.baselines._seam import Outcome, as_sample, first_window, positive
+from gapdrift._typing import Matrix
+from gapdrift._validation import check_choice, check_count, check_nonnegative
 
 __all__ = ["FittedMeanEmbedding", "Locations", "MeanEmbedding", "optimise", "statistic", "statistic_and_gradient"]
 
 GRID = 2.0 ** np.linspace(-1.5, 2.0, 8)
 """Starting widths, in medians of the distances."""
-FARTHEST = 16.0
+MAX_WIDTH_RATIO = 16.0
 """The width stays within this factor of the median distance."""
 
 
@@ -129,7 +130,7 @@ def optimise(
     unit = np.where(deviation > 0, deviation, 1.0)
     lowest, highest = (joint.min(axis=0) - deviation) / unit, (joint.max(axis=0) + deviation) / unit
     bounds = [*zip(np.tile(lowest, n_locations), np.tile(highest, n_locations), strict=True)]
-    bounds.append((np.log(median / FARTHEST), np.log(median * FARTHEST)))
+    bounds.append((np.log(median / MAX_WIDTH_RATIO), np.log(median * MAX_WIDTH_RATIO)))
 
     def unpack(packed: NDArray[np.float64]) -> Locations:
         return Locations(packed[:-1].reshape(points.shape) * unit, float(np.exp(packed[-1])))
@@ -177,7 +178,7 @@ class MeanEmbedding:
         check_count("n_locations", self.n_locations, 1)
         check_choice("split", self.split, ("half", "tenth"))
         check_choice("locations", self.locations, ("each", "first"))
-        check_effect("regularisation", self.regularisation)
+        check_nonnegative("regularisation", self.regularisation)
         check_count("max_iter", self.max_iter, 1)
 
     @classmethod
@@ -192,20 +193,20 @@ class MeanEmbedding:
         return cls(split="tenth", locations="first", max_iter=200)
 
     @property
-    def least_rows(self) -> int:
-        """Rows that a sample needs, so that each part has more rows than there are locations."""
+    def min_rows(self) -> int:
+        """Smallest number of rows of a sample: each of its parts needs more rows than there are locations."""
         return (self.n_locations + 2) * (2 if self.split == "half" else 10)
 
     def fit(
         self, reference: ArrayLike, rng: np.random.Generator, first: ArrayLike | None = None
     ) -> "FittedMeanEmbedding":
         """Test against this reference."""
-        rows = as_sample("reference", reference, least=self.least_rows)
+        rows = as_sample("reference", reference, min_rows=self.min_rows)
         if self.locations == "each":
             return FittedMeanEmbedding(self, rows)
         start = first_window(first, rows.shape[1], 'locations="first"')
         return FittedMeanEmbedding(
-            self, rows, self._optimise(_share(rows, self, rng)[0], _share(start, self, rng)[0], rng)
+            self, rows, self._optimise(_split(rows, self, rng)[0], _split(start, self, rng)[0], rng)
         )
 
     def _optimise(self, x: Matrix, y: Matrix, rng: np.random.Generator) -> Locations:
@@ -214,7 +215,7 @@ class MeanEmbedding:
 
 @dataclass(frozen=True, eq=False)
 class FittedMeanEmbedding:
-    """A reference and, where they are kept, the locations of the first window."""
+    """A reference and, if they are kept, the locations optimised on the first window."""
 
     settings: MeanEmbedding
     reference: Matrix
@@ -223,8 +224,8 @@ class FittedMeanEmbedding:
     def test(self, window: ArrayLike, rng: np.random.Generator) -> Outcome:
         """Statistic and p-value of a complete window."""
         settings = self.settings
-        rows = as_sample("window", window, n_columns=self.reference.shape[1], least=settings.least_rows)
-        (x_train, x), (y_train, y) = (_share(part, settings, rng) for part in (self.reference, rows))
+        rows = as_sample("window", window, n_columns=self.reference.shape[1], min_rows=settings.min_rows)
+        (x_train, x), (y_train, y) = (_split(part, settings, rng) for part in (self.reference, rows))
         locations = self.kept or settings._optimise(x_train, y_train, rng)
         found = statistic(x, y, locations, settings.regularisation)
         return Outcome(found, positive(chi2.sf(found, settings.n_locations)))
@@ -234,8 +235,8 @@ class FittedMeanEmbedding:
         return self.test(window, rng).p_value
 
 
-def _share(rows: Matrix, settings: MeanEmbedding, rng: np.random.Generator) -> tuple[Matrix, Matrix]:
-    """Rows to optimise on and rows to test."""
+def _split(rows: Matrix, settings: MeanEmbedding, rng: np.random.Generator) -> tuple[Matrix, Matrix]:
+    """Rows for the optimisation of the locations, and rows for the test."""
     shuffled = rows[rng.permutation(len(rows))]
     if settings.split == "half":
         return shuffled[: len(rows) // 2], shuffled[len(rows) // 2 :]

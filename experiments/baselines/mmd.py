@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist, pdist, squareform
 
-from experiments.baselines._seam import Matrix, Outcome, as_sample, first_window
+from experiments.baselines._seam import Outcome, as_sample, first_window
+from gapdrift._typing import Matrix
 from gapdrift._validation import check_choice, check_count
 
 __all__ = ["MMD", "FittedMMD", "KeptNull", "median_width", "permuted_statistics", "scripts_width", "statistic"]

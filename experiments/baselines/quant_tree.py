@@ -7,8 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from experiments.baselines._seam import Matrix, Outcome, as_sample
-from gapdrift._validation import check_count, check_effect
+from experiments.baselines._seam import Outcome, as_sample
+from gapdrift._typing import Matrix
+from gapdrift._validation import check_count, check_nonnegative
 from gapdrift.errors import ParameterError
 
 __all__ = [
@@ -25,13 +26,14 @@ __all__ = [
 ]
 
 NULL_SEED = 2018
-"""The null depends on three numbers only; one seed makes it the same in every process."""
+"""Seed of the simulated null distribution, which depends on three numbers only, so that every process has the same."""
 
 
 class Cut(NamedTuple):
     """One bin: the rows not yet in a bin that lie in a tail of one column.
 
-    ``tie`` in (0, 1) decides on rows that equal ``value``: each draws a number and is below or above the cut by it.
+    A row that equals ``value`` draws a uniform number, and lies below or above the cut as this number lies below or
+    above ``tie``.
     """
 
     column: int
@@ -41,7 +43,7 @@ class Cut(NamedTuple):
 
 
 def bin_sizes(n_rows: int, n_bins: int) -> tuple[int, ...]:
-    """Rows of the reference in each bin: as equal as whole numbers allow.
+    """Number of reference rows in each bin: as equal as whole numbers allow.
 
     Examples
     --------
@@ -203,11 +205,11 @@ class QuantTree:
     Parameters
     ----------
     n_bins : int or None, default=None
-        None is one bin for each 50 rows of the reference, at least 2: the paper's number.
+        None means one bin for every 50 rows of the reference, at least 2, as in the paper.
     pca : bool, default=False
         Turn the columns onto the principal axes of the reference first, as the published scripts do. The axes fit the
         reference better than a window, so that the null no longer holds: with 500 rows of independent Gaussian columns
-        a level of 0.05 gave 0.07 false alarms with 4 columns, 0.15 with 10 and 0.70 with 50.
+        a significance level of 0.05 gave 0.07 false alarms with 4 columns, 0.15 with 10 and 0.70 with 50.
     threshold : float or None, default=None
         Fixed threshold that decides in place of the p-value.
     simulations : int, default=100_000
@@ -231,7 +233,7 @@ class QuantTree:
         check_count("n_bins", self.n_bins, 2, optional=True)
         check_count("simulations", self.simulations, 100)
         if self.threshold is not None:
-            check_effect("threshold", self.threshold)
+            check_nonnegative("threshold", self.threshold)
 
     @classmethod
     def as_published(cls, n_rows: int) -> "QuantTree":
@@ -261,7 +263,7 @@ class QuantTree:
 
 @dataclass(frozen=True, eq=False)
 class FittedQuantTree:
-    """The cuts of a reference, and the axes it was turned onto."""
+    """The cuts of a reference, and the axes onto which it was rotated."""
 
     settings: QuantTree
     cuts: tuple[Cut, ...]
@@ -270,7 +272,7 @@ class FittedQuantTree:
 
     def test(self, window: ArrayLike, rng: np.random.Generator) -> Outcome:
         """Pearson statistic of the window's counts and its p-value."""
-        rows = as_sample("window", window, n_columns=self.axes.shape[1], least=1)
+        rows = as_sample("window", window, n_columns=self.axes.shape[1], min_rows=1)
         found = float(statistic(count_rows(self.cuts, turn(rows, self.axes), rng)))
         null = null_statistics(self.n_reference, len(rows), len(self.cuts) + 1, self.settings.simulations)
         above = len(null) - int(np.searchsorted(null, found, side="left"))

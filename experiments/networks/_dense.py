@@ -6,13 +6,11 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from gapdrift._typing import Matrix
 from gapdrift.errors import GapdriftError
 
 __all__ = ["Layer", "forward", "kept", "layers", "parameters", "run", "torch_on_one_thread"]
-
-Matrix = NDArray[np.float64]
 
 
 class Layer(NamedTuple):

@@ -3,15 +3,14 @@
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from gapdrift._random import RandomState, as_rng, draw_seed
+from gapdrift._typing import Matrix
 from gapdrift.errors import InputError, NotFittedError
 
 __all__ = ["NetworkImputer", "Scale"]
-
-Matrix = NDArray[np.float64]
 
 
 class Scale(NamedTuple):
@@ -22,12 +21,12 @@ class Scale(NamedTuple):
 
     @classmethod
     def of(cls, values: Matrix) -> "Scale":
-        """Scale of rows with gaps, each column of which has a value."""
+        """Scale of rows, each column of which has at least one value."""
         lowest = np.nanmin(values, axis=0)
         return cls(lowest, np.nanmax(values, axis=0) - lowest)
 
     def to_unit(self, values: Matrix) -> Matrix:
-        """Columns from 0 to 1; gaps stay."""
+        """Columns scaled to the range from 0 to 1; missing values stay missing."""
         return (values - self.lowest) / np.where(self.ranges > 0, self.ranges, 1.0)
 
     def back(self, unit: Matrix) -> Matrix:
@@ -55,7 +54,7 @@ class NetworkImputer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def transform(self, X: ArrayLike) -> Matrix:
-        """Rows with their gaps filled; what is known stays as it is to the bit.
+        """Rows with their missing values filled; observed values stay unchanged.
 
         A row's imputation depends on the row and the fitted network only.
         """
@@ -76,7 +75,7 @@ def _as_rows(X: ArrayLike, n_columns: int | None = None) -> Matrix:
     try:
         values = np.asarray(X, dtype=float)
     except (TypeError, ValueError) as error:
-        raise InputError("The rows hold values that are no numbers; encode them first.") from error
+        raise InputError("The rows hold values that are not numbers; encode them first.") from error
     if values.ndim != 2 or not values.shape[1] or np.isinf(values).any():
         raise InputError(f"The rows have the shape {values.shape}, expected a matrix of finite numbers and NaN.")
     if n_columns is not None and values.shape[1] != n_columns:

@@ -6,9 +6,10 @@ import numpy as np
 from scipy.special import expit
 
 from experiments.networks._dense import Layer, forward, kept, layers, parameters, run, torch_on_one_thread
-from experiments.networks._imputer import Matrix, NetworkImputer
+from experiments.networks._imputer import NetworkImputer
 from gapdrift._random import RandomState
-from gapdrift._validation import check_count, check_effect, check_share
+from gapdrift._typing import Matrix
+from gapdrift._validation import check_count, check_nonnegative, check_share
 
 __all__ = ["GAIN"]
 
@@ -17,7 +18,7 @@ NOISE = 0.01
 
 
 class GAIN(NetworkImputer):
-    """A generator fills gaps, a discriminator guesses which cells were filled; each trains against the other.
+    """Imputation by a generator, trained against a discriminator that guesses which cells were imputed.
 
     Parameters
     ----------
@@ -26,12 +27,12 @@ class GAIN(NetworkImputer):
     batch_size : int, default=128
         Authors' default; at most the number of rows.
     hint_rate : float, default=0.9
-        Share of the mask that the discriminator is told (authors' default).
+        Share of the cells for which the discriminator is told whether they were missing (authors' default).
     alpha : float, default=100
         Weight of the squared error of known cells in the generator's loss (authors' default).
     hidden : int or None, default=None
-        Width of the two hidden layers. None is the number of columns, as in the authors' code. Wide ones copy the
-        known cells without learning how columns hang together, and impute worse than the mean.
+        Width of the two hidden layers. None means the number of columns, as in the authors' code. Wide layers copy the
+        observed cells without learning how columns depend on each other, and impute worse than the mean.
     learning_rate : float, default=0.001
         Of Adam (authors' default).
     random_state : int, Generator, RandomState or None, default=None
@@ -75,7 +76,7 @@ class GAIN(NetworkImputer):
         check_count("iterations", self.iterations, 1)
         check_count("batch_size", self.batch_size, 1)
         check_share("hint_rate", self.hint_rate)
-        check_effect("alpha", self.alpha)
+        check_nonnegative("alpha", self.alpha)
         check_count("hidden", self.hidden, 1, optional=True)
         check_share("learning_rate", self.learning_rate)
 

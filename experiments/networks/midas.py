@@ -5,22 +5,23 @@ from typing import NamedTuple
 import numpy as np
 
 from experiments.networks._dense import Layer, forward, kept, layers, parameters, run, torch_on_one_thread
-from experiments.networks._imputer import Matrix, NetworkImputer
+from experiments.networks._imputer import NetworkImputer
 from gapdrift._random import RandomState
+from gapdrift._typing import Matrix
 from gapdrift._validation import check_count, check_share
 
 __all__ = ["MIDAS"]
 
 
 class _Autoencoder(NamedTuple):
-    """Means that stand for gaps, and the layers."""
+    """Means that replace missing values, and the layers."""
 
     means: Matrix
     network: tuple[Layer, ...]
 
 
 class MIDAS(NetworkImputer):
-    """An overcomplete autoencoder learns to restore cells that were hidden from it, and so fills gaps.
+    """Imputation by an overcomplete autoencoder, which learns to restore cells that were hidden from it.
 
     Parameters
     ----------

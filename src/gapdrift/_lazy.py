@@ -1,4 +1,4 @@
-"""Public names that are imported when first asked for: a command line should not wait for models it does not use."""
+"""Public names that are imported on first use, so that the command line does not wait for models it does not need."""
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
@@ -8,13 +8,13 @@ __all__ = ["attach"]
 
 
 def attach(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """The module functions ``__getattr__`` and ``__dir__`` of a package.
+    """Functions ``__getattr__`` and ``__dir__`` for a package whose public names are imported on first use.
 
     Parameters
     ----------
     package : str
     homes : mapping of str to str
-        Module of each name; a module that is named like its own last part is the value itself.
+        Module that defines each public name. A name whose module is ``package.name`` stands for that module itself.
     """
 
     def get(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""Random generators from what users call ``random_state``."""
+"""Random generators, made from the ``random_state`` of users."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ RandomState = int | np.integer[Any] | np.random.Generator | np.random.RandomStat
 
 
 def as_rng(random_state: RandomState) -> np.random.Generator:
-    """Generator from an int, a Generator, a RandomState or None.
+    """Generator made from an int, a Generator, a RandomState or None.
 
     Examples
     --------
@@ -28,7 +28,7 @@ def as_rng(random_state: RandomState) -> np.random.Generator:
     )
     if not valid:
         raise ParameterError(
-            f"random_state is {random_state!r}, expected None, a whole number from 0, a numpy Generator or "
+            f"random_state is {random_state!r}, expected None, an integer that is not negative, a numpy Generator or "
             "a numpy RandomState."
         )
     return np.random.default_rng(random_state)
@@ -40,7 +40,7 @@ def draw_seed(rng: np.random.Generator) -> int:
     Examples
     --------
     >>> import numpy as np
-    >>> 0 <= draw_seed(np.random.default_rng(0)) < 2**31
-    True
+    >>> draw_seed(np.random.default_rng(0))
+    1826701615
     """
     return int(rng.integers(2**31))

@@ -1,4 +1,4 @@
-"""Thread limits around the numerical libraries."""
+"""A limit on the threads of the numerical libraries."""
 
 from contextlib import AbstractContextManager
 from functools import lru_cache
@@ -8,6 +8,7 @@ from threadpoolctl import ThreadpoolController
 __all__ = ["limit_threads"]
 
 MAX_THREADS = 1_024
+"""Larger values of ``n_jobs`` count as this one."""
 
 
 @lru_cache(maxsize=1)
@@ -16,13 +17,13 @@ def _controller() -> ThreadpoolController:
 
 
 def limit_threads(n_jobs: int | None) -> AbstractContextManager[object]:
-    """Context in which OpenMP and BLAS use at most ``n_jobs`` threads.
+    """Context manager within which OpenMP and BLAS use at most ``n_jobs`` threads.
 
     Parameters
     ----------
     n_jobs : int or None
-        None is one thread: small fits run up to a hundred times slower on two threads of a
-        busy machine than on one.
+        None means one thread: on a busy machine small fits can take a hundred times as long with two threads as with
+        one.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Checks of settings, made once, at the edge."""
+"""Checks of settings, made once, where users hand them over."""
 
 from collections.abc import Collection, Sequence
 from numbers import Real
@@ -8,11 +8,11 @@ import numpy as np
 
 from gapdrift.errors import ParameterError
 
-__all__ = ["check_choice", "check_columns", "check_count", "check_effect", "check_number", "check_share"]
+__all__ = ["check_choice", "check_columns", "check_count", "check_nonnegative", "check_number", "check_share"]
 
 
 def check_share(name: str, value: Any) -> float:
-    """Number strictly between 0 and 1.
+    """Value as a float strictly between 0 and 1; anything else raises a ParameterError.
 
     Examples
     --------
@@ -24,8 +24,8 @@ def check_share(name: str, value: Any) -> float:
     return float(value)
 
 
-def check_count(name: str, value: Any, least: int, *, optional: bool = False) -> int | None:
-    """Whole number from ``least`` to a billion, or None where that is allowed.
+def check_count(name: str, value: Any, minimum: int, *, optional: bool = False) -> int | None:
+    """Value as an int from ``minimum`` to a billion, or None if ``optional``.
 
     Examples
     --------
@@ -34,14 +34,14 @@ def check_count(name: str, value: Any, least: int, *, optional: bool = False) ->
     """
     if optional and value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not least <= value <= 10**9:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not minimum <= value <= 10**9:
         also = " or None" if optional else ""
-        raise ParameterError(f"{name} is {value!r}, expected a whole number from {least}{also}.")
+        raise ParameterError(f"{name} is {value!r}, expected a whole number from {minimum}{also}.")
     return int(value)
 
 
 def check_choice(name: str, value: Any, choices: Collection[str]) -> str:
-    """One of several words.
+    """Value that is one of the choices.
 
     Examples
     --------
@@ -54,34 +54,33 @@ def check_choice(name: str, value: Any, choices: Collection[str]) -> str:
 
 
 def check_columns(name: str, value: Sequence[str | int]) -> tuple[str | int, ...]:
-    """Names or positions of columns.
+    """Names or positions of columns, as a tuple.
 
     Examples
     --------
     >>> check_columns("ignore", ["id"])
     ('id',)
     """
-    listed = isinstance(value, list | tuple) and all(isinstance(item, str | int | np.integer) for item in value)
-    if not listed:
+    if not isinstance(value, list | tuple) or not all(isinstance(item, str | int | np.integer) for item in value):
         raise ParameterError(f"{name} is {value!r}, expected a list of column names (or positions, in arrays).")
     return tuple(item if isinstance(item, str) else int(item) for item in value)
 
 
-def check_effect(name: str, value: Any) -> float:
-    """Finite number from 0.
+def check_nonnegative(name: str, value: Any) -> float:
+    """Value as a finite float that is not negative.
 
     Examples
     --------
-    >>> check_effect("min_effect", 0.1)
+    >>> check_nonnegative("min_effect", 0.1)
     0.1
     """
     if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= float(value) < np.inf:
-        raise ParameterError(f"{name} is {value!r}, expected a number from 0.")
+        raise ParameterError(f"{name} is {value!r}, expected a finite number that is not negative.")
     return float(value)
 
 
 def check_number(name: str, value: Any) -> float:
-    """Finite number.
+    """Value as a finite float.
 
     Examples
     --------

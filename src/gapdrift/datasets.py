@@ -1,6 +1,6 @@
-"""Data to try and to measure with: the paper's distributions and drifts, and makers of gaps.
+"""Artificial data for trials and measurements: the paper's distributions and drifts, and ways to hide values.
 
-Every generator takes an ``rng`` (a numpy Generator, or a whole number as its seed) and states its law.
+Every function takes an ``rng`` (a numpy Generator, or an integer as its seed) and states the law it draws from.
 """
 
 from collections.abc import Callable, Mapping
@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
 from gapdrift._random import as_rng
+from gapdrift._typing import Matrix, Vector
 from gapdrift._validation import check_count, check_number
 from gapdrift.errors import ParameterError
 from gapdrift.tables.missingness import check_rates, draw_mask
@@ -33,14 +34,13 @@ __all__ = [
     "uniform",
 ]
 
-Matrix = NDArray[np.float64]
 Rng = np.random.Generator | int
 
 POISSON_RATES = (49.0, 5.0, 8.0, 8.0, 44.0, 14.0, 24.0, 26.0)
-"""Rates of the Poisson drifts, drawn once from 5 to 49 (the paper does not print its own)."""
+"""Rates of the columns of the Poisson drifts, drawn once from 5 to 49 (the paper does not give its own)."""
 
 
-# Gaps
+# Missing values
 
 
 def hide_mcar(values: ArrayLike, rates: ArrayLike, rng: Rng, *, exact: bool = False) -> Matrix:
@@ -52,8 +52,8 @@ def hide_mcar(values: ArrayLike, rates: ArrayLike, rng: Rng, *, exact: bool = Fa
     rates : float or (columns,) array
     rng : numpy.random.Generator or int
     exact : bool, default False
-        Hide exactly ``int(rate x rows)`` cells of each column, as the paper's experiments do, instead of
-        each cell on its own.
+        Whether exactly ``int(rate x rows)`` cells of each column are hidden, as in the paper's experiments, instead of
+        each cell independently.
 
     Returns
     -------
@@ -69,27 +69,27 @@ def hide_mcar(values: ArrayLike, rates: ArrayLike, rng: Rng, *, exact: bool = Fa
     >>> int(np.isnan(hide_mcar(np.zeros((10, 2)), [0.0, 0.5], 0, exact=True)).sum())
     5
     """
-    table, share, rng = _prepare(values, rates, rng)
+    table, column_rates, rng = _prepare(values, rates, rng)
     if not exact:
-        return np.where(draw_mask(len(table), share, rng), np.nan, table)
-    for column, rate in enumerate(share):
+        return np.where(draw_mask(len(table), column_rates, rng), np.nan, table)
+    for column, rate in enumerate(column_rates):
         table[rng.permutation(len(table))[: int(rate * len(table))], column] = np.nan
     return table
 
 
 def hide_mar(values: ArrayLike, rates: ArrayLike, rng: Rng, *, driver: int = 0, strength: float = 2.0) -> Matrix:
-    """Values with cells missing at random: the gaps depend on one column that stays observed.
+    """Values with cells missing at random: which ones depends on one column that stays observed.
 
     Parameters
     ----------
     values : (rows, columns) array
     rates : float or (columns,) array
-        Expected rates; that of the driver is taken as 0.
+        Expected rates; that of the driver counts as 0.
     rng : numpy.random.Generator or int
     driver : int, default 0
-        Column that decides.
+        Column that decides which cells of the others are missing.
     strength : float, default 2
-        Change of the log odds for one standard deviation of the driver.
+        Change of the log odds of being missing for one standard deviation of the driver.
 
     Returns
     -------
@@ -97,26 +97,26 @@ def hide_mar(values: ArrayLike, rates: ArrayLike, rng: Rng, *, driver: int = 0, 
 
     Notes
     -----
-    Law: P(cell i of column j is missing) = 1 / (1 + exp(-(a_j + strength z_i))), z_i the driver
-    standardised in this table, a_j such that the mean over the rows is rate_j.
+    Law: P(cell i of column j is missing) = 1 / (1 + exp(-(a_j + strength z_i))), where z_i is the driver, standardised
+    in this table, and a_j is such that the mean over the rows is rate_j.
 
     Examples
     --------
     >>> import numpy as np
-    >>> gaps = np.isnan(hide_mar(np.arange(2000.0).reshape(-1, 1) * [1, 1], 0.3, 0))
-    >>> bool(gaps[1000:, 1].mean() > 2 * gaps[:1000, 1].mean()), int(gaps[:, 0].sum())
+    >>> missing = np.isnan(hide_mar(np.arange(2000.0).reshape(-1, 1) * [1, 1], 0.3, 0))
+    >>> bool(missing[1000:, 1].mean() > 2 * missing[:1000, 1].mean()), int(missing[:, 0].sum())
     (True, 0)
     """
-    table, share, rng = _prepare(values, rates, rng)
+    table, column_rates, rng = _prepare(values, rates, rng)
     if isinstance(driver, bool) or not isinstance(driver, int) or not 0 <= driver < table.shape[1]:
         raise ParameterError(f"driver is {driver!r}, expected a column from 0 to {table.shape[1] - 1}.")
-    share[driver] = 0.0
-    odds = check_number("strength", strength) * _standardise(table[:, [driver]])
-    return _hide_by_odds(table, np.repeat(odds, table.shape[1], axis=1), share, rng)
+    column_rates[driver] = 0.0
+    log_odds = check_number("strength", strength) * _standardise(table[:, [driver]])
+    return _hide_by_log_odds(table, np.repeat(log_odds, table.shape[1], axis=1), column_rates, rng)
 
 
 def hide_mnar(values: ArrayLike, rates: ArrayLike, rng: Rng, *, strength: float = 2.0) -> Matrix:
-    """Values with cells missing not at random: the gaps depend on the hidden values themselves.
+    """Values with cells missing not at random: which ones depends on the hidden values themselves.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def hide_mnar(values: ArrayLike, rates: ArrayLike, rng: Rng, *, strength: float 
         Expected rates.
     rng : numpy.random.Generator or int
     strength : float, default 2
-        Change of the log odds for one standard deviation of the value.
+        Change of the log odds of being missing for one standard deviation of the value.
 
     Returns
     -------
@@ -133,42 +133,42 @@ def hide_mnar(values: ArrayLike, rates: ArrayLike, rng: Rng, *, strength: float 
 
     Notes
     -----
-    Law: P(cell i of column j is missing) = 1 / (1 + exp(-(a_j + strength z_ij))), z_ij the value
-    standardised in its column, a_j such that the mean over the rows is rate_j.
+    Law: P(cell i of column j is missing) = 1 / (1 + exp(-(a_j + strength z_ij))), where z_ij is the value, standardised
+    in its column, and a_j is such that the mean over the rows is rate_j.
 
     Examples
     --------
     >>> import numpy as np
-    >>> gaps = np.isnan(hide_mnar(np.arange(2000.0).reshape(-1, 1), 0.3, 0))
-    >>> bool(gaps[1000:].mean() > 2 * gaps[:1000].mean())
+    >>> missing = np.isnan(hide_mnar(np.arange(2000.0).reshape(-1, 1), 0.3, 0))
+    >>> bool(missing[1000:].mean() > 2 * missing[:1000].mean())
     True
     """
-    table, share, rng = _prepare(values, rates, rng)
-    return _hide_by_odds(table, check_number("strength", strength) * _standardise(table), share, rng)
+    table, column_rates, rng = _prepare(values, rates, rng)
+    return _hide_by_log_odds(table, check_number("strength", strength) * _standardise(table), column_rates, rng)
 
 
-def _prepare(values: ArrayLike, rates: ArrayLike, rng: Rng) -> tuple[Matrix, NDArray[np.float64], np.random.Generator]:
+def _prepare(values: ArrayLike, rates: ArrayLike, rng: Rng) -> tuple[Matrix, Vector, np.random.Generator]:
     try:
         table: Matrix = np.array(np.ma.filled(np.ma.asarray(values, dtype=float), np.nan))
     except (TypeError, ValueError) as error:
-        raise ParameterError("values holds something else than numbers, expected a matrix of numbers.") from error
+        raise ParameterError("values holds cells that are not numbers, expected a matrix of numbers.") from error
     if table.ndim != 2:
         raise ParameterError(f"values has {table.ndim} dimension(s), expected 2 (rows, columns).")
     return table, check_rates(rates, table.shape[1]), as_rng(rng)
 
 
 def _standardise(values: Matrix) -> Matrix:
-    """Columns less their mean, over their deviation; missing ones are 0, as at the mean."""
+    """Columns minus their mean, divided by their standard deviation; 0, which is the mean, where missing."""
     present = ~np.isnan(values)
-    number = np.maximum(present.sum(axis=0), 1)
-    centred = np.where(present, values - np.where(present, values, 0.0).sum(axis=0) / number, 0.0)
-    deviation = np.sqrt((centred**2).sum(axis=0) / number)
+    n_present = np.maximum(present.sum(axis=0), 1)
+    centred = np.where(present, values - np.where(present, values, 0.0).sum(axis=0) / n_present, 0.0)
+    deviation = np.sqrt((centred**2).sum(axis=0) / n_present)
     result: Matrix = centred / np.where(deviation > 0, deviation, 1.0)
     return result
 
 
-def _hide_by_odds(table: Matrix, log_odds: Matrix, rates: NDArray[np.float64], rng: np.random.Generator) -> Matrix:
-    """Hide each cell with a probability of its log odds, shifted by column to the asked mean."""
+def _hide_by_log_odds(table: Matrix, log_odds: Matrix, rates: Vector, rng: np.random.Generator) -> Matrix:
+    """Table with cells hidden by their log odds, to which each column adds the constant that gives its rate."""
     if not len(table):
         return table
     bound = 50.0 + np.abs(log_odds).max(axis=0)
@@ -237,9 +237,9 @@ def poisson(n_rows: int, rng: Rng, *, n_features: int = 5) -> Matrix:
 
 
 def categorical(n_rows: int, rng: Rng) -> Matrix:
-    """Five independent columns of level numbers: 2, 2, 5, 5 and 10 levels of random probability.
+    """Five independent columns of 2, 2, 5, 5 and 10 categories, numbered from 0.
 
-    The probabilities of a column are uniform numbers divided by their sum.
+    The probabilities of the categories of a column are uniform random numbers divided by their sum.
 
     Examples
     --------
@@ -249,9 +249,9 @@ def categorical(n_rows: int, rng: Rng) -> Matrix:
     rng = as_rng(rng)
     n_rows, _ = _size(n_rows, 5)
     columns = []
-    for n_levels in (2, 2, 5, 5, 10):
-        weights = rng.random(n_levels)
-        columns.append(rng.choice(n_levels, n_rows, p=weights / weights.sum()))
+    for n_categories in (2, 2, 5, 5, 10):
+        weights = rng.random(n_categories)
+        columns.append(rng.choice(n_categories, n_rows, p=weights / weights.sum()))
     return np.column_stack(columns).astype(float)
 
 
@@ -263,8 +263,8 @@ class Distribution:
     ----------
     draw : callable
         ``draw(n_rows, rng)`` returns (rows, columns).
-    gap_columns : tuple of int
-        Columns that get gaps.
+    missing_columns : tuple of int
+        Columns in which values are missing.
 
     Examples
     --------
@@ -275,18 +275,18 @@ class Distribution:
     """
 
     draw: Callable[[int, np.random.Generator], Matrix]
-    gap_columns: tuple[int, ...]
+    missing_columns: tuple[int, ...]
 
     def sample(self, n_rows: int, *, missing: float, rng: Rng) -> Matrix:
-        """Rows with exactly ``int(missing x rows)`` gaps in each of the gap columns."""
+        """Rows with exactly ``int(missing x rows)`` missing cells in each of the `missing_columns`."""
         rng = as_rng(rng)
         values = self.draw(n_rows, rng)
-        return hide_mcar(values, _rates(values.shape[1], self.gap_columns, missing), rng, exact=True)
+        return hide_mcar(values, _rates(values.shape[1], self.missing_columns, missing), rng, exact=True)
 
 
-def _rates(n_features: int, gap_columns: tuple[int, ...], missing: float) -> NDArray[np.float64]:
+def _rates(n_features: int, missing_columns: tuple[int, ...], missing: float) -> Vector:
     rates = np.zeros(n_features)
-    rates[list(gap_columns)] = missing
+    rates[list(missing_columns)] = missing
     return rates
 
 
@@ -306,17 +306,17 @@ DISTRIBUTIONS: Mapping[str, Distribution] = MappingProxyType(
 
 
 def stations(n_rows: int, rng: Rng, *, drift: bool = False, missing: float = 0.2) -> dict[str, NDArray[Any]]:
-    """Readings of a weather station: four numbers and a category, with gaps.
+    """Readings of a weather station: four columns of numbers and one of categories, with missing values.
 
     Parameters
     ----------
     n_rows : int
     rng : numpy.random.Generator or int
     drift : bool, default False
-        Whether the humidity sensor has failed: it no longer follows the temperature. Every column
-        keeps its own distribution, so no test of single columns sees it.
+        Whether the humidity sensor has failed: it no longer follows the temperature. Every column keeps its
+        distribution, so no test of single columns can find it.
     missing : float, default 0.2
-        Share of missing cells, completely at random.
+        Share of cells that are missing, completely at random.
 
     Returns
     -------
@@ -324,9 +324,9 @@ def stations(n_rows: int, rng: Rng, *, drift: bool = False, missing: float = 0.2
 
     Notes
     -----
-    Law: temperature is Gaussian (15, 6); humidity Gaussian (65, 12), its correlation with temperature -0.8,
-    or 0 with drift; pressure Gaussian (1013, 7); wind log-normal (1.5, 0.5); sky is clear, cloudy or rain,
-    the more often rain the lower the pressure.
+    Law: temperature is Gaussian (mean 15, standard deviation 6); humidity is Gaussian (65, 12) and its correlation with
+    temperature is -0.8, with drift 0; pressure is Gaussian (1013, 7); wind is log-normal (1.5, 0.5); sky is clear,
+    cloudy or rain, and the lower the pressure, the more often rain.
 
     Examples
     --------
@@ -335,21 +335,21 @@ def stations(n_rows: int, rng: Rng, *, drift: bool = False, missing: float = 0.2
     """
     rng = as_rng(rng)
     n_rows, _ = _size(n_rows, 5)
-    heat, noise, weight, breeze = rng.normal(size=(4, n_rows))
+    temperature, noise, pressure, wind = rng.normal(size=(4, n_rows))
     correlation = 0.0 if drift else -0.8
-    wet = expit(-1.0 - weight)
-    chance = rng.random(n_rows)
+    p_rain = expit(-1.0 - pressure)
+    uniform_sky = rng.random(n_rows)
     columns: dict[str, NDArray[Any]] = {
-        "temperature": 15.0 + 6.0 * heat,
-        "humidity": 65.0 + 12.0 * (correlation * heat + np.sqrt(1.0 - correlation**2) * noise),
-        "pressure": 1013.0 + 7.0 * weight,
-        "wind": np.exp(1.5 + 0.5 * breeze),
-        "sky": np.where(chance < wet, "rain", np.where(chance < (1.0 + wet) / 2.0, "cloudy", "clear")),
+        "temperature": 15.0 + 6.0 * temperature,
+        "humidity": 65.0 + 12.0 * (correlation * temperature + np.sqrt(1.0 - correlation**2) * noise),
+        "pressure": 1013.0 + 7.0 * pressure,
+        "wind": np.exp(1.5 + 0.5 * wind),
+        "sky": np.where(uniform_sky < p_rain, "rain", np.where(uniform_sky < (1.0 + p_rain) / 2.0, "cloudy", "clear")),
     }
-    gaps = draw_mask(n_rows, check_rates(missing, 5), rng)
-    for name, gap in zip(columns, gaps.T, strict=True):
+    hidden = draw_mask(n_rows, check_rates(missing, 5), rng)
+    for name, hidden_rows in zip(columns, hidden.T, strict=True):
         columns[name] = columns[name].astype(object if name == "sky" else float)
-        columns[name][gap] = None if name == "sky" else np.nan
+        columns[name][hidden_rows] = None if name == "sky" else np.nan
     return columns
 
 
@@ -358,16 +358,16 @@ def stations(n_rows: int, rng: Rng, *, drift: bool = False, missing: float = 0.2
 
 @dataclass(frozen=True)
 class Drift:
-    """One kind of drift of the paper's Experiments 2 and 3, in the first two columns.
+    """One kind of drift of the paper's Experiments 2 and 3; it is in the first two columns.
 
     Parameters
     ----------
     draw : callable
         ``draw(n_rows, amount, rng)`` returns (rows, columns).
-    largest : float
-        Amount at severity 10; severity s is s tenths of it.
-    gap_columns : tuple of int
-        Columns that get gaps.
+    max_amount : float
+        Amount at severity 10; at severity s it is s tenths of that.
+    missing_columns : tuple of int
+        Columns in which values are missing.
 
     Examples
     --------
@@ -378,17 +378,17 @@ class Drift:
     """
 
     draw: Callable[[int, float, np.random.Generator], Matrix]
-    largest: float
-    gap_columns: tuple[int, ...]
+    max_amount: float
+    missing_columns: tuple[int, ...]
 
     def sample(self, n_rows: int, *, severity: float, missing: float, rng: Rng) -> Matrix:
-        """Rows with drift of a severity from 0 to 10, each cell of the gap columns missing at a rate."""
+        """Rows with drift of a severity from 0 to 10; cells of the `missing_columns` are missing at a rate."""
         if not 0 <= check_number("severity", severity) <= 10:
             raise ParameterError(f"severity is {severity!r}, expected a number from 0 to 10.")
         rng = as_rng(rng)
         n_rows, _ = _size(n_rows, 1)
-        values = self.draw(n_rows, severity / 10.0 * self.largest, rng)
-        return hide_mcar(values, _rates(values.shape[1], self.gap_columns, missing), rng)
+        values = self.draw(n_rows, severity / 10.0 * self.max_amount, rng)
+        return hide_mcar(values, _rates(values.shape[1], self.missing_columns, missing), rng)
 
 
 def _shift(values: Matrix, amount: float) -> Matrix:
@@ -431,6 +431,6 @@ DRIFTS: Mapping[str, Drift] = MappingProxyType(
         "poisson-rho": Drift(_poisson_rho, 0.65, (2, 3, 4, 5)),
     }
 )
-"""The five kinds of drift: means of uniform, Gaussian and Poisson columns, Gaussian covariance, and the share
-rho of a common Poisson part in two columns of the same rate. The Poisson mean is shifted by real numbers;
-the authors' scripts truncate the shift to whole ones."""
+"""The paper's five kinds of drift: in the mean of uniform, Gaussian and Poisson columns, in the covariance of Gaussian
+columns, and in the share rho of a common Poisson part of two columns with the same rate. The Poisson mean is shifted by
+real numbers; the authors' scripts truncate the shift to an integer."""

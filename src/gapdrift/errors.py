@@ -1,16 +1,16 @@
 """The errors that gapdrift raises.
 
-Every message says what was wrong, what was got, what was expected and what to do::
+Every message says what was wrong, what was given, what was expected and what to do::
 
     GapdriftError
-    ├── InputError            (ValueError)  the table cannot be used
-    │   └── SchemaError                     the table does not fit the reference's columns
+    ├── InputError            (ValueError)  a table cannot be used
+    │   └── SchemaError                     a table's columns do not match those of the reference
     ├── ParameterError        (ValueError)  a setting is out of its range
-    ├── EvidenceError         (ValueError)  evidence that does not belong together
-    ├── StorageError          (ValueError)  a file that cannot be written or read
-    ├── HistoryError                        a history that cannot be read, written or gone on with
-    ├── SinkError                           a sink that took no record
-    └── NotFittedError        (ValueError, AttributeError)  asked before ``fit``
+    ├── EvidenceError         (ValueError)  evidence does not belong together
+    ├── StorageError          (ValueError)  a file cannot be written or read
+    ├── HistoryError                        a history cannot be read, written or continued
+    ├── SinkError                           a sink did not accept a record
+    └── NotFittedError        (ValueError, AttributeError)  a method was called before ``fit``
 """
 
 __all__ = [
@@ -27,7 +27,7 @@ __all__ = [
 
 
 class GapdriftError(Exception):
-    """Base of every error that gapdrift raises on purpose.
+    """Base class of every error that gapdrift raises on purpose.
 
     Examples
     --------
@@ -53,7 +53,7 @@ class InputError(GapdriftError, ValueError):
 
 
 class SchemaError(InputError):
-    """A table whose columns do not fit those of the reference.
+    """A table whose columns do not match those of the reference.
 
     Examples
     --------
@@ -64,7 +64,7 @@ class SchemaError(InputError):
 
 
 class ParameterError(GapdriftError, ValueError):
-    """A setting out of its range.
+    """A setting that is out of its range.
 
     Examples
     --------
@@ -90,10 +90,10 @@ class EvidenceError(GapdriftError, ValueError):
 
 
 class StorageError(GapdriftError, ValueError):
-    """A file that cannot be written or read: absent, damaged, foreign, too new, or of something that has no form.
+    """A file that cannot be written or read: absent, damaged, not gapdrift's, too new, or of what cannot be stored.
 
-    It is no OSError, also where the system refused: what to do is in the message, and the system's own error is its
-    ``__cause__``.
+    It is not an OSError, even if the operating system refused: the message says what to do, and the system's own error
+    is its ``__cause__``.
 
     Examples
     --------
@@ -107,7 +107,7 @@ class StorageError(GapdriftError, ValueError):
 
 
 class HistoryError(GapdriftError):
-    """A history that cannot be read, written, or gone on with.
+    """A history that cannot be read, written or continued.
 
     Examples
     --------
@@ -118,7 +118,7 @@ class HistoryError(GapdriftError):
 
 
 class SinkError(GapdriftError):
-    """A sink that took no record.
+    """A sink that did not accept a record.
 
     Examples
     --------
@@ -129,7 +129,7 @@ class SinkError(GapdriftError):
 
 
 class NotFittedError(GapdriftError, ValueError, AttributeError):
-    """A question asked before ``fit``.
+    """A detector that was used before ``fit``.
 
     Examples
     --------

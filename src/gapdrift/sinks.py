@@ -15,7 +15,7 @@ from http.client import HTTPException
 from pathlib import Path
 from typing import IO, Any, Protocol, runtime_checkable
 
-from gapdrift._validation import check_count, check_effect
+from gapdrift._validation import check_count, check_nonnegative
 from gapdrift.errors import ParameterError, SinkError
 from gapdrift.streaming.windows import ZONES, WindowResult
 
@@ -313,14 +313,14 @@ class Webhook:
             raise ParameterError(
                 "url of a webhook: expected an address that starts with http:// or https:// and names a host."
             )
-        if not check_effect("timeout", timeout) > 0:
+        if not check_nonnegative("timeout", timeout) > 0:
             raise ParameterError(f"timeout is {timeout!r}, expected a number of seconds above 0.")
         unknown = sorted(set(zones) - set(ZONES))
         if unknown:
             raise ParameterError(f"zones names {', '.join(map(repr, unknown))}, expected some of {', '.join(ZONES)}.")
         self.name = name
         self._url, self._host = url, parts.hostname
-        self._timeout, self._backoff = float(timeout), check_effect("backoff", backoff)
+        self._timeout, self._backoff = float(timeout), check_nonnegative("backoff", backoff)
         self._retries = check_count("retries", retries, 0) or 0
         self._zones, self._headers, self._sleep = frozenset(zones), dict(headers or {}), sleep
         self._opener = urllib.request.build_opener(_NoRedirect)

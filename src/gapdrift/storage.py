@@ -236,7 +236,7 @@ def _describe_detector(package: Package) -> dict[str, Any]:
         {
             "name": column.name,
             "kind": column.kind,
-            "levels": len(column.levels),
+            "levels": len(column.categories),
             "missing": float(count) / max(int(evidence["n_rows"]), 1),
         }
         for column, count in zip(schema.columns, missing, strict=True)

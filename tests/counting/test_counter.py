@@ -144,7 +144,7 @@ def test_the_cache_of_patterns_changes_nothing(monkeypatch):
     again = profile._counter.rows(window)
     monkeypatch.setattr(patterns, "MAX_PATTERNS", 5)
     monkeypatch.setattr(patterns, "MAX_MISSING", 2)
-    bare = Counter(profile.profile, profile.grids).rows(window)
+    bare = Counter(profile.profile, profile.axes).rows(window)
     for other in (again, bare):
         assert np.array_equal(first.location, other.location)
         assert np.array_equal(first.bins, other.bins)
@@ -312,7 +312,7 @@ def test_chunks_of_any_size(detector, monkeypatch):
     expected = detector.count(window)
     reference = detector.reference_
     monkeypatch.setattr(counter, "CHUNK", 37)
-    small = Counter(reference.profile, reference.grids)
+    small = Counter(reference.profile, reference.axes)
     close(small.count([encode(window, reference.schema)], 1_000), expected.sums)
 
 

@@ -103,9 +103,10 @@ def test_learned_on_rows_or_centres(centres, rows, imputers):
     model = learn(rows, np.full(3, 0.3), imputers, centres=centres)
     gaps = hide_mcar(rows, 0.3, 5)
     distances = model.to_centres(gaps, np.isnan(gaps), rows[:7])
-    assert distances.shape == (120, 7)
-    assert (distances >= 0).all()
-    assert model.error > 0
+    truth = np.linalg.norm(rows[:, None] - rows[None, :7], axis=2)
+    assert distances.shape == truth.shape
+    assert np.sqrt(np.mean((distances - truth) ** 2)) < 0.75 * truth.std()
+    assert 0.0 < model.error < truth.std()
 
 
 @pytest.mark.parametrize("regressor", [None, GradientBoostingRegressor(n_estimators=5), LinearRegression()])
@@ -151,7 +152,7 @@ def test_predictions_do_not_depend_on_the_chunk(rows, imputers, monkeypatch):
     model = learn(rows, np.full(3, 0.3), imputers)
     gaps = hide_mcar(rows, 0.3, 5)
     whole = model.to_centres(gaps, np.isnan(gaps), rows[:7])
-    monkeypatch.setattr("gapdrift.detectors.mdlfwf.distance.PREDICTED_PAIRS", 20)
+    monkeypatch.setattr("gapdrift.detectors.mdlfwf.distance.CHUNK_PAIRS", 20)
     np.testing.assert_array_equal(model.to_centres(gaps, np.isnan(gaps), rows[:7]), whole)
 
 
@@ -192,7 +193,7 @@ def experiment_1(name, seed):
     distribution = DISTRIBUTIONS[name]
     values = distribution.draw(500, rng)
     rates = np.zeros(values.shape[1])
-    rates[list(distribution.gap_columns)] = 0.2
+    rates[list(distribution.missing_columns)] = 0.2
     gaps = hide_mcar(values, rates, rng, exact=True)
     missing = np.isnan(gaps)
     imputers = fit_imputers(None, gaps, rng)

@@ -73,7 +73,7 @@ def test_a_constant_makes_trees_of_one_leaf(features):
 def test_what_predicts_otherwise_is_not_written(features, distances, monkeypatch):
     regressor = LinearRegression().fit(features, distances)
     monkeypatch.setattr(LinearPredictor, "predict", lambda self, X: X @ self.coefficients + np.nextafter(0.5, 1))
-    with pytest.raises(StorageError, match="other digits"):
+    with pytest.raises(StorageError, match="slightly different distances"):
         store(regressor, None, features.shape[1])
 
 
@@ -94,7 +94,7 @@ def test_boosting_is_fitted_again(make, features, distances, rng):
 def test_training_pairs_keep_the_features(features, distances):
     pairs = TrainingPairs.of(features, distances, N_IMPUTERS)
     assert np.array_equal(pairs.features(), features)
-    assert pairs.gaps.shape == (len(features), 2)
+    assert pairs.packed_missing.shape == (len(features), 2)
 
 
 def refit_of(settings, pairs):

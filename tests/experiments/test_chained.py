@@ -17,7 +17,7 @@ from experiments.scripted import draw_scripted
 @pytest.mark.parametrize("severity", [0, 10])
 @pytest.mark.parametrize("incomplete_only", [False, True])
 def test_rows_are_filled_as_by_scikit_learn(kind, severity, incomplete_only):
-    gaps = draw_scripted(kind, severity, 3, 500, PROTOCOLS["published"]).gaps
+    gaps = draw_scripted(kind, severity, 3, 500, PROTOCOLS["published"]).with_missing
     if incomplete_only:
         gaps = gaps[np.isnan(gaps).any(axis=1)]
     with warnings.catch_warnings():

@@ -37,7 +37,7 @@ def test_chunks_do_not_matter(rng, monkeypatch):
     model = fit_closed_form(rows)
     first, second = np.triu_indices(50, k=1)
     whole = model.between(rows, first, second)
-    monkeypatch.setattr("experiments.closed_form.CELLS_AT_ONCE", 100)
+    monkeypatch.setattr("experiments.closed_form.MAX_CELLS", 100)
     np.testing.assert_allclose(model.between(rows, first, second), whole)
 
 

@@ -31,10 +31,10 @@ def fitted():
 def test_configurations_are_those_of_the_library(fitted, number, settings):
     reference, found = fitted
     window = draw_drift("gaussian-mean", 6, 500, SOUND, np.random.default_rng(2))
-    detector = gd.MDLFWF(n_bins=10, random_state=np.random.default_rng(1), **settings).fit(reference.gaps)
+    detector = gd.MDLFWF(n_bins=10, random_state=np.random.default_rng(1), **settings).fit(reference.with_missing)
     np.testing.assert_allclose(found.counts[number], detector.evidence_.sums["weights"])
     alarms = found.alarms(window, np.random.default_rng(3), 0.05)
-    assert alarms[number] == detector.test(window.gaps).drift
+    assert alarms[number] == detector.test(window.with_missing).drift
 
 
 def test_the_first_configuration_is_k_means_and_chi_square(fitted):

@@ -110,7 +110,7 @@ def test_refit_is_a_fresh_fit(quick, rng):
     [
         (np.array([[np.nan, 1.0], [np.nan, 2.0]]), r"Columns \[0\]"),
         (np.array([[np.inf, 1.0]]), "finite"),
-        ([["a"]], "no numbers"),
+        ([["a"]], "not numbers"),
         (np.zeros(3), "shape"),
         (np.zeros((0, 2)), "no value"),
     ],

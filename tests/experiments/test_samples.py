@@ -3,7 +3,7 @@ import pytest
 
 import gapdrift as gd
 from experiments.protocols import PROTOCOLS, QUIRKS
-from experiments.samples import draw_drift, fill, fit_fill, hide
+from experiments.samples import draw_drift, fill, fit_iterative, hide
 
 PUBLISHED, SOUND = PROTOCOLS["published"], PROTOCOLS["sound"]
 
@@ -29,21 +29,21 @@ def test_the_sound_poisson_shift_is_not():
 
 @pytest.mark.parametrize("kind", gd.datasets.DRIFTS)
 def test_gaps_are_where_they_should_be(kind, rng):
-    columns = list(gd.datasets.DRIFTS[kind].gap_columns)
+    columns = list(gd.datasets.DRIFTS[kind].missing_columns)
     exact = draw_drift(kind, 5, 500, PUBLISHED, rng)
-    assert set(np.isnan(exact.gaps).sum(axis=0)[columns]) == {100}
+    assert set(np.isnan(exact.with_missing).sum(axis=0)[columns]) == {100}
     by_chance = draw_drift(kind, 5, 500, SOUND, rng)
-    assert len(set(np.isnan(by_chance.gaps).sum(axis=0)[columns])) > 1
+    assert len(set(np.isnan(by_chance.with_missing).sum(axis=0)[columns])) > 1
     for sample in (exact, by_chance):
-        seen = ~np.isnan(sample.gaps)
+        seen = ~np.isnan(sample.with_missing)
         assert seen[:, [i for i in range(seen.shape[1]) if i not in columns]].all()
-        np.testing.assert_array_equal(sample.gaps[seen], sample.complete[seen])
+        np.testing.assert_array_equal(sample.with_missing[seen], sample.complete[seen])
 
 
 def test_filling_apart_and_together(rng):
     rows = rng.normal(size=(300, 3)) @ np.array([[1, 0.9, 0], [0, 0.4, 0], [0, 0, 1]])
     reference, window = (hide(side, (0, 1, 2), SOUND, rng) for side in (rows, rows + 5.0))
-    imputer = fit_fill(reference, rng)
+    imputer = fit_iterative(reference, rng)
     together, apart = (fill(window, imputer, protocol) for protocol in (SOUND, PUBLISHED))
     gone = np.isnan(window)
     np.testing.assert_array_equal(together[~gone], apart[~gone])

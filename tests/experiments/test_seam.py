@@ -89,7 +89,7 @@ def test_false_alarms_hold(settings, discrete, rng):
         (np.full((80, 2), np.nan), "impute first"),
         (np.zeros((80, 3)), "3 columns, the reference has 2"),
         (np.zeros(80), "shape"),
-        ([["a", "b"]] * 80, "no numbers"),
+        ([["a", "b"]] * 80, "not numbers"),
         (np.zeros((0, 2)), "shape"),
     ],
 )

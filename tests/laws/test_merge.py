@@ -69,7 +69,7 @@ def test_column_order_does_not_matter(make, rng):
 
 def test_chunks_do_not_matter(fitted, monkeypatch):
     whole = fitted.count(WINDOW)
-    monkeypatch.setattr("gapdrift.detectors.mdlfwf.reference.COUNTED_ROWS", 7)
+    monkeypatch.setattr("gapdrift.detectors.mdlfwf.reference.CHUNK_ROWS", 7)
     monkeypatch.setattr("gapdrift.detectors.drift.reference.COUNTED_ROWS", 7)
     same(fitted.count(WINDOW), whole)
 

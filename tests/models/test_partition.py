@@ -3,7 +3,7 @@ import pytest
 from sklearn.cluster import KMeans
 
 from gapdrift._random import draw_seed
-from gapdrift.models.partition import Partition, default_bins, fit_partition
+from gapdrift.models.partition import Partition, default_n_bins, fit_partition
 
 
 def test_is_scikit_learns_kmeans(rng):
@@ -27,4 +27,4 @@ def test_large_offsets_lose_nothing():
 
 @pytest.mark.parametrize(("n_rows", "n_bins"), [(20, 2), (149, 2), (150, 3), (10_000, 200), (10**7, 200)])
 def test_default_bins(n_rows, n_bins):
-    assert default_bins(n_rows) == n_bins
+    assert default_n_bins(n_rows) == n_bins

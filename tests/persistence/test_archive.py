@@ -85,9 +85,7 @@ def test_headers_are_those_of_numpy():
     for shape in [(), (0,), (3,), (2, 3), (1, 2, 3)]:
         buffer = io.BytesIO()
         np.save(buffer, np.zeros(shape))
-        ours = npy_header("<f8", shape)
-        assert np.load(io.BytesIO(ours + bytes(8 * int(np.prod(shape))))).shape == shape
-        assert len(ours) % 64 == 0
+        assert npy_header("<f8", shape) + bytes(8 * int(np.prod(shape))) == buffer.getvalue()
 
 
 @pytest.mark.parametrize("place", [0, 3, 30, 200, 500, -1, -40, -90, -100])

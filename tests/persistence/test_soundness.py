@@ -14,8 +14,8 @@ from gapdrift.models.imputation import ChainedRegressions, ConstantFill
 from gapdrift.models.normal_scores import Scores
 from gapdrift.models.partition import Partition
 from gapdrift.persistence.soundness import CHECKS, check_reference
-from gapdrift.results import Histogram
-from gapdrift.tables.histograms import Grid
+from gapdrift.results.result import Histogram
+from gapdrift.tables.histograms import HistogramAxis
 from gapdrift.tables.schema import Column, Schema
 
 
@@ -31,7 +31,7 @@ CHAIN = ChainedRegressions(np.zeros(2), np.array([0]), np.array([[1]]), np.ones(
 
 
 def test_sound_parts_pass():
-    for thing in (STUMP, CHAIN, Grid((), ()), Column("x", "number"), Layout.of(2, 3, 2, 2, 1)):
+    for thing in (STUMP, CHAIN, HistogramAxis((), ()), Column("x", "number"), Layout.of(2, 3, 2, 2, 1)):
         CHECKS[type(thing)](thing)
 
 
@@ -58,9 +58,9 @@ def test_sound_parts_pass():
         EmpiricalResiduals(np.eye(2), np.eye(2), np.zeros((4, 3))),
         EmpiricalResiduals(-np.eye(2), np.eye(2), np.zeros((4, 2))),
         GaussianResiduals(FactorGaussian(np.zeros(2), np.ones((2, 1)), np.ones(2)), np.zeros((4, 3)), np.ones(2)),
-        Grid((0.0, 1.0), ()),
-        Grid(tuple([0.0] * 21), ()),
-        Grid((0.0,), ("a",)),
+        HistogramAxis((0.0, 1.0), ()),
+        HistogramAxis(tuple([0.0] * 21), ()),
+        HistogramAxis((0.0,), ("a",)),
         Layout(slice(1, 2), slice(2, 3), slice(3, 4), slice(4, 5), slice(5, 6)),
         Layout(slice(0, 2), slice(3, 3), slice(3, 4), slice(4, 5), slice(5, 6)),
         Layout(slice(0, 2), slice(2, 1), slice(1, 4), slice(4, 5), slice(5, 6)),
@@ -140,8 +140,8 @@ def far_away(model):
 @pytest.mark.parametrize(
     "change",
     [
-        lambda whole: {"grids": whole.grids[1:]},
-        lambda whole: {"grids": whole.grids[::-1]},
+        lambda whole: {"histogram_axes": whole.histogram_axes[1:]},
+        lambda whole: {"histogram_axes": whole.histogram_axes[::-1]},
         lambda whole: {"origin": "other"},
         lambda whole: {"min_effect": -1.0},
         lambda whole: {"evidence": whole.evidence.zero()},
@@ -161,7 +161,7 @@ def test_references_whose_parts_do_not_fit(conditional, change):
     [
         lambda whole: {"membership": "best"},
         lambda whole: {"top_q": 0},
-        lambda whole: {"gaps": whole.gaps[1:]},
+        lambda whole: {"has_missing": whole.has_missing[1:]},
         lambda whole: {"partition": Partition(whole.partition.centres[1:])},
         lambda whole: {"partition": Partition(whole.partition.centres[:, 1:])},
         lambda whole: {"distance": replace(whole.distance, imputers=whole.distance.imputers[1:])},

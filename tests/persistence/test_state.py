@@ -13,7 +13,7 @@ from gapdrift.models.partition import Partition
 from gapdrift.persistence.archive import pack, reading
 from gapdrift.persistence.soundness import CHECKS
 from gapdrift.persistence.state import FORMS, ROWS_HELD, Reader, Writer, read_settings
-from gapdrift.tables.histograms import Grid
+from gapdrift.tables.histograms import HistogramAxis
 from gapdrift.tables.schema import Column, Schema
 
 
@@ -37,8 +37,8 @@ def test_records_come_back():
     column = Column("größe\ud800", "category", ("a", "b"), 2, ("b",), True)
     schema = Schema((column, Column("x", "number")), ("id",), False, ("Note.",))
     assert through_a_file(schema) == schema
-    grid = Grid(tuple(np.linspace(0.1, 1 / 3, 21).tolist()), ())
-    assert through_a_file(grid) == grid
+    axis = HistogramAxis(tuple(np.linspace(0.1, 1 / 3, 21).tolist()), ())
+    assert through_a_file(axis) == axis
 
 
 @pytest.mark.parametrize("number", [0.1, 1 / 3, 5e-324, 1.7976931348623157e308, -0.0, 1e22, 123456789.123456789])

@@ -6,7 +6,7 @@ import pytest
 
 from gapdrift import InputError, ParameterError, SchemaError
 from gapdrift.tables.encoding import encode
-from gapdrift.tables.schema import ALL_LEVELS, LevelRule, learn_schema
+from gapdrift.tables.schema import DEFAULT_CATEGORY_RULE, CategoryRule, learn_schema
 
 NAN = float("nan")
 
@@ -38,7 +38,7 @@ def test_column_order_does_not_matter(frame):
     np.testing.assert_array_equal(encode(shuffled, schema).values, encode(frame, schema).values)
 
 
-def test_different_levels_are_at_distance_one():
+def test_different_categories_are_at_distance_one():
     table = pd.DataFrame({"c": ["a", "b", "c"] * 3})
     window = pd.DataFrame({"c": ["a", "b", "never seen", "c"]})
     values = encode(window, learn_schema(table)).values
@@ -46,44 +46,44 @@ def test_different_levels_are_at_distance_one():
     np.testing.assert_allclose(distances, 1.0 - np.eye(4))
 
 
-def test_unseen_level_is_noted():
+def test_unseen_category_is_noted():
     schema = learn_schema(pd.DataFrame({"c": ["a", "b"] * 5}))
     assert encode(pd.DataFrame({"c": ["a"]}), schema).notes == frozenset()
     (note,) = encode(pd.DataFrame({"c": ["z"]}), schema).notes
     assert "'c'" in note
 
 
-def test_a_missing_level_is_missing_in_all_its_columns():
+def test_a_missing_category_is_missing_in_all_its_columns():
     schema = learn_schema(pd.DataFrame({"n": [1.0, 2.0], "c": ["a", "b"]}))
     row = encode(pd.DataFrame({"n": [1.0], "c": [None]}), schema)
     np.testing.assert_array_equal(np.isnan(row.values), [[False, True, True, True]])
     np.testing.assert_array_equal(row.missing, [[False, True]])
 
 
-def test_rare_levels_are_pooled(rng):
+def test_rare_categories_are_pooled(rng):
     table = pd.DataFrame({"c": rng.integers(0, 100, 5000).astype(str)})
     schema = learn_schema(table)
-    assert schema.columns[0].width == ALL_LEVELS.max_levels + 1
-    assert "100 levels" in schema.notes[0]
+    assert schema.columns[0].width == DEFAULT_CATEGORY_RULE.max_categories + 1
+    assert "100 categories" in schema.notes[0]
     assert encode(table, schema).notes == frozenset()
 
 
-def test_levels_in_groups_whatever_their_frequency(rng):
+def test_categories_in_groups_whatever_their_frequency(rng):
     table = pd.DataFrame({"c": np.r_[["often"] * 500, rng.integers(0, 30, 500).astype(str)]})
-    schema = learn_schema(table, levels=LevelRule(12, 0.1))
-    assert schema.columns[0].levels == ("often",)
-    assert schema.columns[0].groups == 11
+    schema = learn_schema(table, category_rule=CategoryRule(12, 0.1))
+    assert schema.columns[0].categories == ("often",)
+    assert schema.columns[0].n_groups == 11
     values = encode(pd.DataFrame({"c": ["often", "7", "never seen", "7"]}), schema).values
     assert values.shape == (4, 12)
     np.testing.assert_array_equal(values[1], values[3])
     assert (values[:, 0] > 0).tolist() == [True, False, False, False]
 
 
-def test_levels_seen_once_can_be_unseen():
+def test_categories_that_occur_once_can_be_pooled():
     table = pd.DataFrame({"c": ["a"] * 5 + ["b"] * 5 + ["once"]})
-    schema = learn_schema(table, levels=LevelRule(12, 0.1))
-    assert schema.columns[0].singles == ("once",)
-    usual, careful = (encode(table, schema, unsee_singles=choice) for choice in (False, True))
+    schema = learn_schema(table, category_rule=CategoryRule(12, 0.1))
+    assert schema.columns[0].singletons == ("once",)
+    usual, careful = (encode(table, schema, pool_singletons=choice) for choice in (False, True))
     assert usual.values[-1].argmax() == 2
     assert careful.values[-1].argmax() == 3
     np.testing.assert_array_equal(usual.values[:-1], careful.values[:-1])
@@ -144,12 +144,12 @@ def test_target_is_a_category_and_always_kept():
         learn_schema(table.assign(y=(table["y"] % 5).where(table["y"] > 3)), target="y").columns[1].kind == "category"
     )
     assert learn_schema(table.assign(y=table["x"]), target="y").columns[1].kind == "number"
-    assert learn_schema(table.assign(y=True), target="y").columns[1].levels == ("True",)
+    assert learn_schema(table.assign(y=True), target="y").columns[1].categories == ("True",)
 
 
 def test_categories_by_request_agree_across_types():
     schema = learn_schema(pd.DataFrame({"k": [1, 2, 3] * 9}), categories=["k"])
-    assert set(schema.columns[0].levels) == {"1", "2", "3"}
+    assert set(schema.columns[0].categories) == {"1", "2", "3"}
     for values in ([1, 2], [1.0, 2.0], ["1", "2"]):
         assert encode(pd.DataFrame({"k": values}), schema).notes == frozenset()
 

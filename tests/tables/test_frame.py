@@ -80,10 +80,10 @@ def test_every_kind_of_missing_text(table):
     ],
     ids=str,
 )
-def test_booleans_are_numbers_and_labels(table):
+def test_booleans_are_numbers_marked_as_boolean(table):
     found = column(table)
     np.testing.assert_array_equal(found.values, [1.0, NAN, 0.0])
-    assert found.label
+    assert found.is_boolean
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_mapping_of_columns():
     assert (table.names, table.n_rows, table.named) == (("a", "b", "5"), 3, True)
     np.testing.assert_array_equal(table.column("a").values, [1.0, NAN, 3.0])
     assert table.column("b").kind == "text"
-    assert table.column("5").label
+    assert table.column("5").is_boolean
     assert Table.read({}).n_rows == 0
 
 

@@ -17,7 +17,7 @@ from gapdrift.errors import InputError
 from gapdrift.models.normal_scores import UNIT
 from gapdrift.tables.encoding import Encoded
 from gapdrift.tables.frame import MAX_MAGNITUDE
-from gapdrift.tables.histograms import N_INTERVALS, Grid, count_levels, interval_of
+from gapdrift.tables.histograms import N_INTERVALS, HistogramAxis, count_categories, interval_of
 
 __all__ = ["CHUNK", "Counter", "OutOfRangeError", "RowStatistics"]
 
@@ -79,20 +79,20 @@ class Counter:
     Parameters
     ----------
     profile : Profile
-    grids : tuple of Grid
+    axes : tuple of HistogramAxis
         Histogram of each input column.
     """
 
-    def __init__(self, profile: Profile, grids: tuple[Grid, ...]) -> None:
-        self.profile, self.grids = profile, grids
+    def __init__(self, profile: Profile, axes: tuple[HistogramAxis, ...]) -> None:
+        self.profile, self.axes = profile, axes
         self.filler = make_filler(profile)
         self.bin_table = make_bin_table(profile)
         self._table = profile.score_table
         self._mixer = _mixers(len(profile.owner))
         self._chunk = min(CHUNK, max(CHUNK_CELLS // max(len(profile.owner), 1), 16))
         # The first matrix column of each input column, and whether each has one.
-        self._first_of = np.searchsorted(profile.owner, np.arange(len(grids)))
-        self._intervals = _cell_intervals(profile, grids)
+        self._first_of = np.searchsorted(profile.owner, np.arange(len(axes)))
+        self._intervals = _cell_intervals(profile, axes)
 
     def count(self, chunks: Iterable[Encoded | Matrix], n_rows: int) -> dict[str, NDArray[np.float64]]:
         """Sums over rows, as `gapdrift.counting.statistics` describes them, and histograms.
@@ -162,7 +162,7 @@ class Counter:
             "squares": np.zeros((n_paired, n_paired)),
             "bins": np.zeros(n_bins),
             "bin_products": np.zeros((n_bins, n_bins)),
-            "cells": np.zeros(sum(map(len, self.grids))),
+            "cells": np.zeros(sum(map(len, self.axes))),
         }
 
     def _add(self, sums: dict[str, Any], scored: _Scored, filled: FilledRows, code: Any) -> None:
@@ -240,7 +240,7 @@ class Counter:
         return incomplete[filled.observed_entropy()[incomplete] < ENOUGH_BITS]
 
     def _score(self, values: Matrix, missing: Mask | None, bars: NDArray[np.int64], code: Any) -> _Scored:
-        if code is not None and len(self.grids) <= 64:
+        if code is not None and len(self.axes) <= 64:
             return self._score_compiled(values, missing, bars, code)
         turned = np.array(values.T, order="C")
         inputs = np.isnan(values) if missing is None else missing
@@ -274,7 +274,7 @@ class Counter:
 
     @cached_property
     def _packed(self) -> tuple[Any, ...]:
-        """Arrays that machine code takes: grids, knots, and scores with intervals."""
+        """Arrays that machine code takes: axes, knots, and scores with intervals."""
         table = self._table
         knots = [table.ranked.get(column, np.zeros(0)) for column in range(len(table.low))]
         starts = np.concatenate([[0], np.cumsum([len(part) for part in knots])])
@@ -284,30 +284,30 @@ class Counter:
 
     def _count_categories(self, values: Matrix) -> Vector | float:
         """Rows of each category; 0 in the places of numbers."""
-        if not any(grid.labels for grid in self.grids):
+        if not any(axis.labels for axis in self.axes):
             return 0.0
         parts = [
-            count_levels(values[:, self.profile.owner == index], grid) if grid.labels else np.zeros(len(grid))
-            for index, grid in enumerate(self.grids)
+            count_categories(values[:, self.profile.owner == index], axis) if axis.labels else np.zeros(len(axis))
+            for index, axis in enumerate(self.axes)
         ]
         return np.concatenate(parts)
 
     def _bars(self, bars: NDArray[np.int64]) -> Vector:
         """Counts of numbers, all columns one after the other; 0 in the places of categories."""
         parts = [
-            bars[place].astype(float) if grid.edges else np.zeros(len(grid))
-            for place, grid in zip(self._first_of, self.grids, strict=True)
+            bars[place].astype(float) if axis.edges else np.zeros(len(axis))
+            for place, axis in zip(self._first_of, self.axes, strict=True)
         ]
         return np.concatenate(parts) if parts else np.zeros(0)
 
 
-def _cell_intervals(profile: Profile, grids: tuple[Grid, ...]) -> NDArray[np.uint8]:
+def _cell_intervals(profile: Profile, axes: tuple[HistogramAxis, ...]) -> NDArray[np.uint8]:
     """Histogram interval of each cell of each column of numbers: (columns, cells)."""
     places = profile.score_table.places
     found = np.zeros(places.shape, dtype=np.uint8)
     for column, owner in enumerate(profile.owner.tolist()):
-        if grids[owner].edges:
-            found[column] = interval_of(places[column], grids[owner])
+        if axes[owner].edges:
+            found[column] = interval_of(places[column], axes[owner])
     return found
 
 

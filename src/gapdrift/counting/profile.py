@@ -125,7 +125,7 @@ class Profile:
 
     @cached_property
     def score_table(self) -> ScoreTable:
-        """Scores less the model's mean, by the cells of grids."""
+        """Scores less the model's mean, by the cells of axes."""
         return self.scores.table.centred(self.mean)
 
     @property
@@ -215,9 +215,9 @@ def _cluster(points: Matrix, n_bins: int, rng: np.random.Generator) -> Partition
     """Bins of rows, or of a sample of them where there are many: starts of k-means then differ little."""
     size = min(len(points), max(MAX_CLUSTERED, ROWS_PER_BIN * n_bins))
     if size == len(points):
-        return fit_partition(points, n_bins, rng, starts=3)
+        return fit_partition(points, n_bins, rng, n_starts=3)
     chosen = np.sort(rng.choice(len(points), size, replace=False, shuffle=False))
-    return fit_partition(points[chosen], n_bins, rng, starts=1)
+    return fit_partition(points[chosen], n_bins, rng, n_starts=1)
 
 
 def _choose_directions(model: GaussianModel) -> Matrix:

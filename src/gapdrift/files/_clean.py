@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gapdrift.tables.schema import Schema, number_label
+from gapdrift.tables.schema import Schema, number_as_category
 
 __all__ = ["Cleaner", "as_in_reference", "infer_kinds"]
 
@@ -138,7 +138,7 @@ def as_in_reference(schema: Schema, missing: Sequence[str] = (), *, written: boo
     """
     kinds = {column.name: "number" for column in schema.columns if column.kind == "number"}
     categories = [column for column in schema.columns if column.kind == "category"] if written else []
-    return Cleaner(kinds, missing, {column.name: frozenset(column.levels) for column in categories})
+    return Cleaner(kinds, missing, {column.name: frozenset(column.categories) for column in categories})
 
 
 def _plain(column: Any) -> Any:
@@ -193,7 +193,7 @@ def _as_level(word: str, levels: frozenset[str]) -> str:
     """A level of the reference that a text stands for; the text itself where there is none."""
     if word in levels or re.match(LEADING_ZERO, word):
         return word
-    forms = [word.strip(), word.strip().capitalize(), number_label(float(word)) if _is_number(word) else word]
+    forms = [word.strip(), word.strip().capitalize(), number_as_category(float(word)) if _is_number(word) else word]
     return next((form for form in forms if form in levels), word)
 
 

@@ -1,4 +1,4 @@
-"""The pool of imputation methods, fitted once on the reference."""
+"""Imputation methods, fitted once on the reference."""
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -7,31 +7,27 @@ from types import MappingProxyType
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.experimental import enable_iterative_imputer  # noqa: F401
 from sklearn.impute import IterativeImputer, SimpleImputer
 
 from gapdrift._random import draw_seed
+from gapdrift._typing import Indices, Matrix, Vector
 from gapdrift.errors import ParameterError
 
 __all__ = ["IMPUTERS", "ChainedRegressions", "ConstantFill", "FittedImputer", "Imputer", "fit_imputers", "impute"]
 
-Matrix = NDArray[np.float64]
-Vector = NDArray[np.float64]
-Indices = NDArray[np.intp]
-
 MAX_NEIGHBOURS = 30
-"""Columns that iterative imputation regresses each column on, at most: its cost grows with their square."""
+"""Largest number of columns from which iterative imputation predicts a column: its cost grows with their square."""
 
 
 @runtime_checkable
 class Imputer(Protocol):
     """What an imputation method must offer: scikit-learn's ``fit`` and ``transform``.
 
-    ``fit`` learns from a matrix with NaN for missing; ``transform`` returns a matrix of the same shape
-    without NaN, in which each row depends on that row and on what was learned.
+    ``fit`` learns from a matrix with NaN where missing. ``transform`` returns a matrix of the same shape without NaN,
+    in which each row depends only on that row and on what was learned.
 
     Examples
     --------
@@ -45,25 +41,26 @@ class Imputer(Protocol):
         ...
 
     def transform(self, X: Matrix) -> Matrix:
-        """Fill the gaps of other rows."""
+        """Rows with their missing values filled: (rows, columns)."""
         ...
 
 
 class FittedImputer(Protocol):
-    """What is left of an imputation method once it is fitted: ``transform``."""
+    """A fitted imputation method, of which only ``transform`` is needed."""
 
     def transform(self, X: Matrix) -> Matrix:
-        """Fill the gaps of other rows."""
+        """Rows with their missing values filled: (rows, columns)."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class ConstantFill:
-    """One number for the gaps of each column: what zero, mean, median and most frequent come down to.
+    """Imputation by one number for each column: the fitted form of zero, mean, median and most frequent.
 
     Parameters
     ----------
     constants : (columns,) array
+        Number that replaces the missing values of each column.
 
     Examples
     --------
@@ -75,29 +72,29 @@ class ConstantFill:
     constants: Vector
 
     def transform(self, X: Matrix) -> Matrix:
-        """Fill the gaps of rows: (rows, columns)."""
+        """Rows with their missing values filled: (rows, columns)."""
         return np.where(np.isnan(X), self.constants, X)
 
 
 @dataclass(frozen=True, eq=False)
 class ChainedRegressions:
-    """Gaps predicted from the other columns, one column after the other: what iterative imputation comes down to.
+    """Imputation by linear regressions on the other columns, one after the other: the fitted form of iterative.
 
     Parameters
     ----------
     constants : (columns,) array
-        What gaps start from.
+        Number that replaces the missing values of each column before the first step.
     columns : (steps,) array
-        The column that each step fills, some rounds one after the other.
+        Column that each step fills; a column is filled several times.
     neighbours : (steps, k) array
-        The columns that it is predicted from.
+        Columns from which it is predicted.
     coefficients : (steps, k) array
     intercepts : (steps,) array
 
     Notes
     -----
-    A plain record instead of scikit-learn's estimators: it can be stored, and what it returns is the same to the bit
-    before and after.
+    This is a plain record instead of scikit-learn's estimator, so that it can be stored and gives bit for bit the same
+    values when it is loaded.
 
     Examples
     --------
@@ -114,13 +111,13 @@ class ChainedRegressions:
     intercepts: Vector
 
     def transform(self, X: Matrix) -> Matrix:
-        """Fill the gaps of rows: (rows, columns)."""
+        """Rows with their missing values filled: (rows, columns)."""
         missing = np.isnan(X)
         filled = np.where(missing, self.constants, X)
-        gaps = {int(column): np.flatnonzero(missing[:, column]) for column in np.unique(self.columns)}
+        rows_missing = {int(column): np.flatnonzero(missing[:, column]) for column in np.unique(self.columns)}
         steps = zip(self.columns.tolist(), self.neighbours, self.coefficients, self.intercepts, strict=True)
         for column, neighbours, coefficients, intercept in steps:
-            rows = gaps[column]
+            rows = rows_missing[column]
             if len(rows):
                 filled[rows, column] = filled[np.ix_(rows, neighbours)] @ coefficients + intercept
         return filled
@@ -140,25 +137,28 @@ IMPUTERS: Mapping[str, Callable[[int, int], Imputer]] = MappingProxyType(
         "iterative": _iterative,
     }
 )
-"""The paper's pool, in its order (Alg. 1, input 4): makers that take the number of columns and a seed."""
+"""The paper's pool of methods, in its order (Alg. 1, input 4).
+
+Each is a function of the number of columns and a seed, which returns an unfitted imputer.
+"""
 
 
 def fit_imputers(
     imputers: Sequence[str | Imputer] | None, values: Matrix, rng: np.random.Generator
 ) -> tuple[FittedImputer, ...]:
-    """Imputers fitted on the rows of a reference.
+    """Imputation methods, fitted on the rows of a reference.
 
     Parameters
     ----------
     imputers : sequence of names or of objects with ``fit`` and ``transform``, or None
-        None is the paper's pool: zero, mean, median, most frequent, iterative. Objects are cloned.
+        None means the paper's pool: zero, mean, median, most frequent, iterative. Objects are cloned.
     values : (rows, columns) array, NaN where missing
     rng : numpy.random.Generator
 
     Returns
     -------
     fitted : tuple of FittedImputer
-        Those of the pool as `ConstantFill` and `ChainedRegressions`, others as they are.
+        Methods given by name as `ConstantFill` and `ChainedRegressions`, others as they are.
 
     Examples
     --------
@@ -167,17 +167,18 @@ def fit_imputers(
     >>> [impute(method, values)[1, 1] for method in fit_imputers(["zero", "mean"], values, None)]
     [np.float64(0.0), np.float64(2.0)]
     """
-    pool = tuple(IMPUTERS) if imputers is None else tuple(imputers)
-    if not pool:
+    methods = tuple(IMPUTERS) if imputers is None else tuple(imputers)
+    if not methods:
         raise ParameterError("imputers is empty, expected at least one name or imputer.")
-    fitted = (_fit(_make(method, values.shape[1], rng), values) for method in pool)
+    fitted = (_fit(_make(method, values.shape[1], rng), values) for method in methods)
     return tuple(
-        _plain(imputer) if isinstance(method, str) else imputer for method, imputer in zip(pool, fitted, strict=True)
+        _as_record(imputer) if isinstance(method, str) else imputer
+        for method, imputer in zip(methods, fitted, strict=True)
     )
 
 
 def impute(imputer: FittedImputer, values: Matrix) -> Matrix:
-    """Rows with their gaps filled.
+    """Rows with their missing values filled.
 
     Parameters
     ----------
@@ -191,10 +192,10 @@ def impute(imputer: FittedImputer, values: Matrix) -> Matrix:
     if isinstance(imputer, ConstantFill | ChainedRegressions) or not len(values):
         filled = imputer.transform(values) if len(values) else values.copy()
         return _check_filled(imputer, filled, values)
-    # Some imputers take a shortcut where every cell is missing, and would fill a row otherwise when it comes
-    # alone than in a crowd: a row with values goes along.
-    company = np.vstack([values, np.zeros((1, values.shape[1]))])
-    return _check_filled(imputer, _as_matrix(imputer, imputer.transform(company))[:-1], values)
+    # Some imputers take a shortcut if every cell of the matrix is missing, and then fill a row with other values than
+    # they would among other rows: an added row with values prevents that.
+    extended = np.vstack([values, np.zeros((1, values.shape[1]))])
+    return _check_filled(imputer, _as_matrix(imputer, imputer.transform(extended))[:-1], values)
 
 
 def _check_filled(imputer: FittedImputer, filled: Matrix, values: Matrix) -> Matrix:
@@ -207,12 +208,12 @@ def _check_filled(imputer: FittedImputer, filled: Matrix, values: Matrix) -> Mat
     return filled
 
 
-def _plain(imputer: Any) -> FittedImputer:
-    """Record of a fitted imputer of the pool, made of its public attributes."""
+def _as_record(imputer: Any) -> FittedImputer:
+    """Record of a fitted scikit-learn imputer, made from its public attributes."""
     if isinstance(imputer, SimpleImputer):
         return ConstantFill(np.asarray(imputer.statistics_, dtype=float))
     constants = np.asarray(imputer.initial_imputer_.statistics_, dtype=float)
-    # A single column, or one without any value at all, is not regressed.
+    # With a single column, or with no value at all, scikit-learn fits no regression.
     steps = imputer.imputation_sequence_ if imputer.n_iter_ else []
     width = len(steps[0].neighbor_feat_idx) if steps else 0
     return ChainedRegressions(
@@ -229,7 +230,8 @@ def _as_matrix(imputer: FittedImputer, filled: Any) -> Matrix:
         return np.array(filled, dtype=float, ndmin=2)
     except (TypeError, ValueError) as error:
         raise ParameterError(
-            f"The imputer {type(imputer).__name__} returned a {type(filled).__name__} that is no matrix of numbers."
+            f"The imputer {type(imputer).__name__} returned a {type(filled).__name__}, expected a "
+            "matrix of numbers. Use another imputer."
         ) from error
 
 
@@ -250,7 +252,7 @@ def _make(method: str | Imputer, n_columns: int, rng: np.random.Generator) -> Im
 
 
 def _fit(imputer: Imputer, values: Matrix) -> Imputer:
-    # Ten rounds are what the paper's scripts run; that they end unconverged is not news to a user.
+    # The authors' scripts run ten rounds, which rarely converge: a warning would tell the user nothing of use.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         imputer.fit(values.copy())

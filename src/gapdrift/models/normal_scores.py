@@ -67,7 +67,7 @@ class NormalScores:
 
     @cached_property
     def table(self) -> "ScoreTable":
-        """The grids of all columns, with the score of each cell."""
+        """The axes of all columns, with the score of each cell."""
         return _make_table(self.knots)
 
 
@@ -120,7 +120,7 @@ class ScoreTable:
         return found
 
     def centred(self, mean: Vector) -> "ScoreTable":
-        """The same grids with scores less a mean, rounded to whole multiples of `UNIT`."""
+        """The same axes with scores less a mean, rounded to whole multiples of `UNIT`."""
         scores = np.rint((self.scores - mean[:, None]) / UNIT) * UNIT
         return ScoreTable(self.low, self.per_step, self.ranked, self.places, scores)
 

@@ -1,36 +1,37 @@
-"""Bins: the centres of k-means clusters of complete rows."""
+"""Partition of the space into bins, which are the k-means clusters of complete rows."""
 
 import warnings
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from gapdrift._random import draw_seed
+from gapdrift._typing import Indices, Matrix
 
-__all__ = ["ROWS_PER_BIN", "Partition", "default_bins", "fit_partition"]
-
-Matrix = NDArray[np.float64]
+__all__ = ["ROWS_PER_BIN", "Partition", "default_n_bins", "fit_partition"]
 
 ROWS_PER_BIN = 50
-"""Reference rows for each bin (paper: K = m / 50, Box et al.)."""
+"""Reference rows for each bin (paper: K = m / 50, after Box et al.)."""
 
-MAX_BINS = 200
-"""Bins at most, by default: the paper's largest K is 20, and K growing with m makes k-means quadratic."""
+MAX_DEFAULT_BINS = 200
+"""Largest number of bins by default: the paper's largest K is 20, and a K that grows with m makes k-means quadratic."""
+
+MAX_ROWS_RESTARTED = 20_000
+"""With more rows than this, k-means is run once only: the runs differ little and cost much."""
 
 
 @dataclass(frozen=True, eq=False)
 class Partition:
-    """Bins by their centres: a complete row belongs to the nearest.
+    """Bins, given by their centres: a complete row belongs to the bin with the nearest centre.
 
     Parameters
     ----------
     centres : (bins, columns) array
     sizes : (bins,) array or None
-        Rows that each centre is the mean of.
+        Number of rows of which each centre is the mean.
 
     Examples
     --------
@@ -41,7 +42,7 @@ class Partition:
     """
 
     centres: Matrix
-    sizes: NDArray[np.intp] | None = None
+    sizes: Indices | None = None
 
     def __len__(self) -> int:
         """Return the number of bins."""
@@ -50,36 +51,36 @@ class Partition:
     def distances(self, values: Matrix) -> Matrix:
         """Euclidean distances of complete rows to the centres: (rows, bins).
 
-        Differences are taken before they are squared, so a column such as a year or a clock in
-        nanoseconds loses nothing (the faster form with a matrix product does).
+        Differences are taken before they are squared, so that columns with large values and small differences, such as
+        years or nanoseconds, lose no precision. (The faster form with a matrix product does.)
         """
         result: Matrix = cdist(values, self.centres)
         return result
 
 
-def default_bins(n_rows: int) -> int:
+def default_n_bins(n_rows: int) -> int:
     """Number of bins for a reference of ``n_rows`` rows: one for every 50, from 2 to 200.
 
     Examples
     --------
-    >>> default_bins(500), default_bins(60), default_bins(10**6)
+    >>> default_n_bins(500), default_n_bins(60), default_n_bins(10**6)
     (10, 2, 200)
     """
-    return min(max(n_rows // ROWS_PER_BIN, 2), MAX_BINS)
+    return min(max(n_rows // ROWS_PER_BIN, 2), MAX_DEFAULT_BINS)
 
 
-def fit_partition(values: Matrix, n_bins: int, rng: np.random.Generator, *, starts: int = 10) -> Partition:
+def fit_partition(values: Matrix, n_bins: int, rng: np.random.Generator, *, n_starts: int = 10) -> Partition:
     """Partition of complete rows by k-means.
 
     Parameters
     ----------
     values : (rows, columns) array without NaN
     n_bins : int
-        Fewer come back where the rows hold fewer different points.
+        Fewer are returned if fewer rows are different.
     rng : numpy.random.Generator
-    starts : int, default 10
-        Runs of k-means, of which the best is kept; ten as in the authors' scripts. Above 20,000 rows it is one:
-        starts differ little there and cost much.
+    n_starts : int, default 10
+        Number of runs of k-means, of which the best is kept; ten as in the authors' scripts. Above 20,000 rows there is
+        one run.
 
     Returns
     -------
@@ -96,16 +97,16 @@ def fit_partition(values: Matrix, n_bins: int, rng: np.random.Generator, *, star
     >>> sorted(fit_partition(rows, 2, np.random.default_rng(0)).centres.ravel().tolist())
     [0.5, 10.5]
     """
-    # A power of two changes no digit, and keeps squares of very large or small numbers in range.
+    # Division by a power of two is exact, and keeps the squares of very large or small numbers in range.
     scale = 2.0 ** np.floor(np.log2(max(float(np.abs(values).max(initial=0.0)), np.finfo(float).tiny)))
-    n_init = starts if len(values) <= 20_000 else 1
+    n_init = n_starts if len(values) <= MAX_ROWS_RESTARTED else 1
     kmeans = KMeans(min(n_bins, len(values)), n_init=n_init, random_state=draw_seed(rng))
-    # Fewer different points than bins: k-means warns and returns the same centre several times.
+    # With fewer different rows than bins, k-means warns and returns some centres several times.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         kmeans.fit(values / scale)
-    _, first, place = np.unique(kmeans.cluster_centers_, axis=0, return_index=True, return_inverse=True)
-    sizes = np.bincount(place.reshape(-1)[kmeans.labels_], minlength=len(first))
+    _, first, index = np.unique(kmeans.cluster_centers_, axis=0, return_index=True, return_inverse=True)
+    sizes = np.bincount(index.reshape(-1)[kmeans.labels_], minlength=len(first))
     centres = kmeans.cluster_centers_[np.sort(first)] * scale
     centres.setflags(write=False)
     return Partition(centres, sizes[np.argsort(first)])

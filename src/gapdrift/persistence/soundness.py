@@ -29,14 +29,14 @@ from gapdrift.models.normal_scores import Scores
 from gapdrift.models.partition import Partition
 from gapdrift.results import DriftResult, FeatureFinding, Finding, Histogram
 from gapdrift.tables.encoding import Encoded
-from gapdrift.tables.histograms import N_INTERVALS, Grid
+from gapdrift.tables.histograms import N_INTERVALS, HistogramAxis
 from gapdrift.tables.schema import Column, Schema
 
 __all__ = ["CHECKS", "check_reference"]
 
 MAX_COLUMNS = 20_000
 
-MAX_LEVELS = 10_000
+MAX_CATEGORIES = 10_000
 
 MAX_DENSE = 1_000
 """Columns of a full covariance: its inverse is held in memory."""
@@ -44,7 +44,7 @@ MAX_DENSE = 1_000
 MAX_SCATTER = 65_536
 """Bins x draws of a profile: as many cells are held in memory for each row counted at once."""
 
-MAX_BINS = 1_024
+MAX_STORED_BINS = 1_024
 """Bins of a reference that counts in bulk."""
 
 MAX_WORK = 2_000_000
@@ -69,17 +69,23 @@ def expect_range(array: NDArray[Any], low: int, high: int, what: str) -> None:
 
 
 def check_column(column: Column) -> None:
-    """Check a column: its kind, levels and groups."""
+    """Check a column: its kind, categories and groups."""
     expect(column.kind in {"number", "category", "empty"}, "a column of numbers, categories or without values")
-    expect(column.kind == "category" or not (column.levels or column.singles), "levels of categories only")
-    expect(0 < column.groups <= MAX_LEVELS and len(column.levels) <= MAX_LEVELS, f"up to {MAX_LEVELS} levels")
-    expect(len(set(column.levels)) == len(column.levels), "different levels")
+    expect(
+        column.kind == "category" or not (column.categories or column.singletons),
+        "categories in columns of categories only",
+    )
+    expect(
+        0 < column.n_groups <= MAX_CATEGORIES and len(column.categories) <= MAX_CATEGORIES,
+        f"up to {MAX_CATEGORIES} categories",
+    )
+    expect(len(set(column.categories)) == len(column.categories), "different categories")
 
 
 def check_schema(schema: Schema) -> None:
     """Check a schema: some column has values, and names differ."""
     expect(len(set(schema.names)) == len(schema.names), "different names of columns")
-    expect(sum(column.width for column in schema.columns) <= MAX_COLUMNS, f"up to {MAX_COLUMNS} columns and levels")
+    expect(sum(column.width for column in schema.columns) <= MAX_COLUMNS, f"up to {MAX_COLUMNS} columns and categories")
     expect(any(column.width for column in schema.columns), "a column with values")
 
 
@@ -125,12 +131,12 @@ def check_shape_record(shape: Shape) -> None:
     expect(np.all(shape.unit > 0), "positive units")
 
 
-def check_grid(grid: Grid) -> None:
-    """Check a grid: edges that rise, or labels."""
-    expect(not (grid.edges and grid.labels), "edges or labels, not both")
-    expect(len(grid.edges) in {0, N_INTERVALS + 1}, f"{N_INTERVALS} intervals")
-    rising = all(low <= high for low, high in pairwise(grid.edges))
-    expect(not grid.edges or (rising and grid.edges[0] < grid.edges[-1]), "edges that rise")
+def check_axis(axis: HistogramAxis) -> None:
+    """Check an axis: edges that rise, or labels."""
+    expect(not (axis.edges and axis.labels), "edges or labels, not both")
+    expect(len(axis.edges) in {0, N_INTERVALS + 1}, f"{N_INTERVALS} intervals")
+    rising = all(low <= high for low, high in pairwise(axis.edges))
+    expect(not axis.edges or (rising and axis.edges[0] < axis.edges[-1]), "edges that rise")
 
 
 def check_layout(layout: Layout) -> None:
@@ -188,8 +194,8 @@ def check_pairs(pairs: TrainingPairs) -> None:
     n_pairs = len(np.atleast_1d(pairs.distances))
     expect_shape(pairs.distances, (n_pairs,), "distances of pairs")
     expect_shape(pairs.imputed, (n_pairs, -1), "imputed distances of pairs")
-    expect(0 <= pairs.n_gaps <= 2 * MAX_COLUMNS, "gaps of pairs")
-    expect_shape(pairs.gaps, (n_pairs, -(-pairs.n_gaps // 8)), "gaps of pairs")
+    expect(0 <= pairs.n_indicators <= 2 * MAX_COLUMNS, "missing cells of pairs")
+    expect_shape(pairs.packed_missing, (n_pairs, -(-pairs.n_indicators // 8)), "missing cells of pairs")
 
 
 def check_learned(model: LearnedDistance) -> None:
@@ -233,7 +239,7 @@ def check_profile(profile: Profile) -> None:
     """Check a profile: everything has the same columns, directions, bins and statistics."""
     expect_shape(profile.owner, (-1,), "owners of columns")
     size = len(profile.owner)
-    expect(0 < size <= MAX_COLUMNS, f"up to {MAX_COLUMNS} columns and levels")
+    expect(0 < size <= MAX_COLUMNS, f"up to {MAX_COLUMNS} columns and categories")
     expect_shape(profile.is_level, (size,), "marks of levels")
     expect_shape(profile.model.mean, (size,), "a mean")
     expect(len(profile.scores.knots) == size, "scores of all columns")
@@ -283,7 +289,7 @@ def _features_of(model: LearnedDistance) -> int:
         return len(model.regressor.coefficients)
     if isinstance(model.regressor, TreeEnsemble):
         return model.regressor.n_features
-    return 0 if model.pairs is None else model.pairs.n_gaps + model.pairs.imputed.shape[1]
+    return 0 if model.pairs is None else model.pairs.n_indicators + model.pairs.imputed.shape[1]
 
 
 def check_reference(reference: ConditionalReference | FuzzyReference) -> None:
@@ -305,12 +311,12 @@ def _check_conditional(reference: ConditionalReference) -> None:
     schema, profile = reference.schema, reference.profile
     expect(np.array_equal(profile.owner, schema.owner), "the columns of the schema")
     expect(profile.layout.rates.stop - profile.layout.rates.start == len(schema.columns), "gaps of all columns")
-    expect(len(reference.grids) == len(schema.columns), "a grid for each column")
-    expect(all(map(_fits_grid, schema.columns, reference.grids)), "grids of the columns")
+    expect(len(reference.histogram_axes) == len(schema.columns), "an axis for each column")
+    expect(all(map(_fits_axis, schema.columns, reference.histogram_axes)), "histogram axes of the columns")
     expect(reference.min_effect >= 0, "a min_effect from 0")
     size = profile.layout.patterns.stop
     expect_shape(reference.shape.skewness, (size,), "skewness")
-    n_cells = sum(map(len, reference.grids))
+    n_cells = sum(map(len, reference.histogram_axes))
     residuals = profile.residuals
     n_draws = len(residuals.pulled if isinstance(residuals, EmpiricalResiduals) else residuals.draws)
     if reference.bulk is None:
@@ -339,13 +345,15 @@ def _check_bulk(bulk: Bulk, profile: Profile) -> None:
     residuals = profile.residuals
     expect(isinstance(residuals, EmpiricalResiduals) and profile.boosted is None, "residuals of rows")
     n_donors = len(residuals.pulled) if isinstance(residuals, EmpiricalResiduals) else 0
-    expect(0 < n_donors <= MAX_SCATTER and 0 < len(profile.centres) <= MAX_BINS, "fewer bins and donors, but some")
+    expect(
+        0 < n_donors <= MAX_SCATTER and 0 < len(profile.centres) <= MAX_STORED_BINS, "fewer bins and donors, but some"
+    )
 
 
-def _fits_grid(column: Column, grid: Grid) -> bool:
+def _fits_axis(column: Column, axis: HistogramAxis) -> bool:
     if column.kind == "category":
-        return grid.labels == (*column.levels, "(other)")
-    return bool(grid.edges) == (column.kind == "number") and not grid.labels
+        return axis.labels == (*column.categories, "(other)")
+    return bool(axis.edges) == (column.kind == "number") and not axis.labels
 
 
 def _check_fuzzy(reference: FuzzyReference) -> None:
@@ -355,7 +363,7 @@ def _check_fuzzy(reference: FuzzyReference) -> None:
     expect_shape(reference.partition.centres, (n_bins, size), "centres")
     expect(reference.membership in MEMBERSHIPS, f"a membership out of {', '.join(MEMBERSHIPS)}")
     expect(reference.top_q is None or reference.top_q > 0, "top_q from 1")
-    expect_shape(reference.gaps, (n_columns,), "marks of gaps")
+    expect_shape(reference.has_missing, (n_columns,), "marks of columns with missing cells")
     _check_sums(reference.evidence, {"weights": (n_bins,), "products": (n_bins, n_bins), "missing": (n_columns,)})
     _check_distance(reference.distance, n_columns, size, n_bins)
     rows = _probe(schema)
@@ -427,7 +435,7 @@ CHECKS: dict[type, Callable[[Any], None]] = {
     FeatureFinding: check_feature,
     Finding: check_finding,
     GaussianResiduals: check_gaussian,
-    Grid: check_grid,
+    HistogramAxis: check_axis,
     Histogram: check_histogram,
     ImputedDistance: check_imputed,
     Layout: check_layout,

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Union, get_args, get_origin, get_type_hints
 import numpy as np
 from numpy.typing import NDArray
 
+from gapdrift.counting.bulk import Bulk
 from gapdrift.counting.evidence import Evidence
 from gapdrift.counting.profile import Layout, Profile
 from gapdrift.detectors.drift.reference import ConditionalReference
@@ -38,8 +39,8 @@ from gapdrift.models.normal_scores import Scores
 from gapdrift.models.partition import Partition
 from gapdrift.persistence.archive import Package, pack
 from gapdrift.persistence.soundness import CHECKS, check_reference
-from gapdrift.results import BinFinding, DriftResult, FeatureFinding, Finding, Histogram
-from gapdrift.tables.histograms import Grid
+from gapdrift.results.result import BinFinding, DriftResult, FeatureFinding, Finding, Histogram
+from gapdrift.tables.histograms import HistogramAxis
 from gapdrift.tables.schema import Column, Schema
 
 __all__ = ["Reader", "pack_detector", "pack_record", "read_settings"]
@@ -142,7 +143,7 @@ FORMS: Mapping[type, Form] = MappingProxyType(
             Finding,
             FuzzyReference,
             GaussianResiduals,
-            Grid,
+            HistogramAxis,
             Histogram,
             ImputedDistance,
             Layout,

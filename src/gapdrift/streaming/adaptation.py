@@ -18,7 +18,7 @@ def plain_cells(table: Table, names: tuple[str, ...]) -> Cells:
     cells: dict[str, list[Any]] = {}
     for name in names if table.named else table.names:
         column = table.column(name)
-        present = [bool(cell) if column.label else cell for cell in column.values.tolist()]
+        present = [bool(cell) if column.is_boolean else cell for cell in column.values.tolist()]
         cells[name] = [None if gap else cell for cell, gap in zip(present, column.missing.tolist(), strict=True)]
     return cells
 

@@ -87,7 +87,7 @@ def times_of(table: Table, name: str) -> tuple[Micros, Mask]:
     >>> times_of(Table.read({"t": ["1970-01-01T00:00:01", None]}), "t")
     (array([1000000,       0]), array([False,  True]))
     """
-    source = table.source(name)
+    source = table.stored(name)
     if isinstance(source, np.ndarray):
         times, missing = _from_array(name, source)
     elif source.dtype in (nw.Datetime, nw.Date):

@@ -147,7 +147,7 @@ def read_batch(rows: Any, names: Sequence[str], named: bool, time_column: str | 
             f"{quote(table.names)}. Give a table with these names."
         )
     times, untimed = (None, None) if time_column is None else times_of(table, time_column)
-    keys = None if key_column is None else _digests(table.source(key_column))
+    keys = None if key_column is None else _digests(table.stored(key_column))
     return Batch(table.without(special), times, untimed, keys)
 
 

@@ -1,1 +1,1 @@
-"""Any table to a matrix with NaN where values are missing: frames, schema, encoding, histograms, missingness."""
+"""Tables to matrices with NaN where values are missing: frames, schema, encoding, histograms, missingness."""

@@ -1,7 +1,8 @@
-"""Any table to a float matrix, by the schema of the reference.
+"""A table as a float matrix, encoded by the schema of the reference.
 
-Numbers keep their value. A category becomes one column per level with entries 0 and 1/sqrt(2), so that
-two different levels are at distance 1. Missing (NaN, None, NA, null, masked) stays missing: NaN.
+A column of numbers becomes one matrix column with the same values. A column of categories becomes one matrix column
+for each category (one-hot), with entries 0 and 1/sqrt(2), so that two different categories are at distance 1. A
+missing cell (NaN, None, NA, null, masked) is NaN in all matrix columns of its column.
 """
 
 import math
@@ -13,17 +14,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gapdrift._typing import Indices, Mask, Matrix, Vector
 from gapdrift.errors import SchemaError
 from gapdrift.tables.frame import RawColumn, Table, quote
-from gapdrift.tables.schema import Column, Schema, labels_of
+from gapdrift.tables.schema import Column, Schema, as_categories
 
-__all__ = ["LEVEL", "Encoded", "encode", "plain_parts"]
+__all__ = ["ONE_HOT", "Encoded", "encode", "numeric_chunks"]
 
-LEVEL = 1.0 / math.sqrt(2.0)
-"""Entry of a one-hot column: two different levels are then at distance 1."""
-
-Matrix = NDArray[np.float64]
-Mask = NDArray[np.bool_]
+ONE_HOT = 1.0 / math.sqrt(2.0)
+"""Entry of a one-hot column where the row has its category; two different categories are then at distance 1."""
 
 
 @dataclass(frozen=True)
@@ -47,17 +46,18 @@ class Encoded:
         return len(self.missing)
 
 
-def encode(table: Any, schema: Schema, *, unsee_singles: bool = False) -> Encoded:
-    """Matrix of a table, by the schema of the reference.
+def encode(table: Any, schema: Schema, *, pool_singletons: bool = False) -> Encoded:
+    """Table as a matrix, encoded by the schema of the reference.
 
     Parameters
     ----------
     table : pandas, polars or pyarrow table, mapping of columns, numpy array, or Encoded
-        Has every column of the schema; named columns may come in any order. Other columns are ignored. What was
-        encoded by this schema before is returned as it is.
+        Must have every column of the schema; named columns may come in any order. Other columns are ignored. Rows
+        that were already encoded by this schema are returned unchanged.
     schema : Schema
-    unsee_singles : bool, default False
-        Take levels that the reference has once as unseen: for the reference itself.
+    pool_singletons : bool, default False
+        Whether categories that occur once in the reference are encoded like unseen ones. For the reference itself:
+        otherwise its single row of such a category would be compared with itself.
 
     Returns
     -------
@@ -77,7 +77,7 @@ def encode(table: Any, schema: Schema, *, unsee_singles: bool = False) -> Encode
         return _check_encoded(table, schema)
     source = Table.read(table)
     notes = set(_match_columns(source, schema))
-    # Column after column, as they are written here and read later.
+    # Stored column by column, as they are written here and read later.
     values = np.empty((source.n_rows, len(schema.owner)), order="F")
     missing = np.empty((source.n_rows, len(schema.columns)), dtype=bool, order="F")
     start = 0
@@ -85,27 +85,28 @@ def encode(table: Any, schema: Schema, *, unsee_singles: bool = False) -> Encode
         data = source.column(column.name)
         stop = start + column.width
         missing[:, index] = data.missing
-        values[:, start:stop] = _ENCODERS[column.kind](data, column, notes, unsee_singles)
+        values[:, start:stop] = _ENCODERS[column.kind](data, column, notes, pool_singletons)
         start = stop
     return Encoded(values, missing, frozenset(notes))
 
 
-def plain_parts(table: Table, schema: Schema, notes: set[str], n_rows: int) -> Iterator[Matrix] | None:
-    """Rows of a table of which nothing needs to be encoded, some at a time, NaN where they are missing.
+def numeric_chunks(table: Table, schema: Schema, notes: set[str], n_rows: int) -> Iterator[Matrix] | None:
+    """Rows of an all-numeric table in chunks, NaN where missing, without a copy of the whole table.
 
     Parameters
     ----------
     table : Table
     schema : Schema
     notes : set of str
-        Sentences about the table: added to.
+        Sentences for the user; those about this table are added.
     n_rows : int
-        Rows of one part, at most.
+        Most rows of one chunk.
 
     Returns
     -------
-    parts : iterator of (rows, columns) arrays, or None
-        None if a column is not stored as floats, or is a category in the reference. Numbers may be out of range.
+    chunks : iterator of (rows, columns) arrays, or None
+        None if the reference has a column that is not numeric, or if the table has one that is not stored as floats:
+        such a table needs `encode`. Numbers are not checked for being finite or too large.
     """
     if any(column.kind != "number" for column in schema.columns):
         return None
@@ -115,15 +116,15 @@ def plain_parts(table: Table, schema: Schema, notes: set[str], n_rows: int) -> I
         names = [column.name for column in schema.columns]
         return iter([whole]) if names == list(table.names) else None
     columns = table.floats([column.name for column in schema.columns])
-    return None if columns is None else _row_after_row(columns, table.n_rows, n_rows)
+    return None if columns is None else _stack_in_chunks(columns, table.n_rows, n_rows)
 
 
-def _row_after_row(columns: list[NDArray[np.float64]], n_rows: int, size: int) -> Iterator[Matrix]:
-    for start in range(0, n_rows, size):
-        part = np.empty((min(size, n_rows - start), len(columns)))
-        for place, column in enumerate(columns):
-            part[:, place] = column[start : start + size]
-        yield part
+def _stack_in_chunks(columns: list[Vector], n_rows: int, chunk_rows: int) -> Iterator[Matrix]:
+    for start in range(0, n_rows, chunk_rows):
+        chunk = np.empty((min(chunk_rows, n_rows - start), len(columns)))
+        for index, column in enumerate(columns):
+            chunk[:, index] = column[start : start + chunk_rows]
+        yield chunk
 
 
 def _check_encoded(rows: Encoded, schema: Schema) -> Encoded:
@@ -137,12 +138,12 @@ def _check_encoded(rows: Encoded, schema: Schema) -> Encoded:
 
 
 def _match_columns(source: Table, schema: Schema) -> list[str]:
-    """Sentences about columns that are not used; an error where one is lacking."""
+    """Sentences about columns that are ignored; a column that is lacking raises a SchemaError."""
     if source.named != schema.named:
         got, expected = ("names", "none") if source.named else ("no names", "names")
         raise SchemaError(
-            f"This table's columns have {got}, those of the reference have {expected}: "
-            "columns are matched by name, or by position in arrays. Use the same kind of table."
+            f"This table's columns have {got}, those of the reference have {expected}: columns are matched by "
+            "name in tables and by position in arrays. Use the same kind of table for both."
         )
     present = set(source.names)
     absent = [name for name in schema.names if name not in present]
@@ -161,7 +162,7 @@ def _match_columns(source: Table, schema: Schema) -> list[str]:
     return [f"Column {name!r} is not in the reference and was ignored." for name in extra]
 
 
-def _encode_number(data: RawColumn, _column: Column, _notes: set[str], _unsee: bool) -> Matrix:
+def _encode_number(data: RawColumn, _column: Column, _notes: set[str], _pool_singletons: bool) -> Matrix:
     if data.missing.all():
         return np.full((len(data.missing), 1), np.nan)
     if data.kind not in {"number", "integer"}:
@@ -174,49 +175,49 @@ def _encode_number(data: RawColumn, _column: Column, _notes: set[str], _unsee: b
     return values
 
 
-def _encode_category(data: RawColumn, column: Column, notes: set[str], unsee_singles: bool) -> Matrix:
+def _encode_category(data: RawColumn, column: Column, notes: set[str], pool_singletons: bool) -> Matrix:
     if data.missing.all():
         return np.full((len(data.missing), column.width), np.nan)
     if data.kind == "date":
         raise SchemaError(
             f"Column {data.name!r} holds dates, expected categories as in the reference. Convert it to text."
         )
-    position = _positions(column.levels)
-    if unsee_singles:
-        position = {level: index for level, index in position.items() if column.levels[index] not in column.singles}
-    places = np.array([_place(str(label), position, column) for label in labels_of(data)], dtype=np.intp)
-    matrix = np.zeros((len(places), column.width))
-    matrix[np.arange(len(places)), places] = LEVEL
+    own = _own_positions(column.categories)
+    if pool_singletons:
+        own = {name: index for name, index in own.items() if column.categories[index] not in column.singletons}
+    positions = _positions(as_categories(data), own, column)
+    matrix = np.zeros((len(positions), column.width))
+    matrix[np.arange(len(positions)), positions] = ONE_HOT
     matrix[data.missing] = np.nan
-    unseen = places[~data.missing] >= len(column.levels)
-    if unseen.any() and not column.pooled and not unsee_singles:
+    pooled = positions[~data.missing] >= len(column.categories)
+    if pooled.any() and not column.pooled and not pool_singletons:
         notes.add(f"Column {data.name!r} has values that the reference does not have.")
     return matrix
 
 
-def _positions(levels: tuple[str, ...]) -> dict[str, int]:
-    """Matrix column of each level, also by the other ways in which files write it: 1, 1.0 and True."""
-    position = {level: index for index, level in enumerate(levels)}
-    for level, index in list(position.items()):
-        plain = level.removesuffix(".0")
-        for other in (plain, {"True": "1", "False": "0"}.get(plain), {"1": "True", "0": "False"}.get(plain)):
-            if other is not None:
-                position.setdefault(other, index)
-                position.setdefault(f"{other}.0", index)
-    return position
+def _own_positions(categories: tuple[str, ...]) -> dict[str, int]:
+    """Matrix column of each category, under every spelling that files have for it: 1, 1.0 and True are one category."""
+    positions = {category: index for index, category in enumerate(categories)}
+    for category, index in list(positions.items()):
+        short = category.removesuffix(".0")
+        for spelling in (short, {"True": "1", "False": "0"}.get(short), {"1": "True", "0": "False"}.get(short)):
+            if spelling is not None:
+                positions.setdefault(spelling, index)
+                positions.setdefault(f"{spelling}.0", index)
+    return positions
 
 
-def _place(label: str, position: dict[str, int], column: Column) -> int:
-    """Matrix column of a level; one without its own goes to a group by its name."""
-    place = position.get(label)
-    return (
-        len(column.levels) + zlib.crc32(label.encode(errors="surrogatepass")) % column.groups
-        if place is None
-        else place
-    )
+def _positions(cells: NDArray[Any], own: dict[str, int], column: Column) -> Indices:
+    """Matrix column of each cell; a category without its own goes into a group chosen by a hash of its name."""
+    positions = [own[name] if name in own else _group_of(name, column) for name in map(str, cells)]
+    return np.array(positions, dtype=np.intp)
 
 
-def _encode_empty(data: RawColumn, _column: Column, notes: set[str], _unsee: bool) -> Matrix:
+def _group_of(category: str, column: Column) -> int:
+    return len(column.categories) + zlib.crc32(category.encode(errors="surrogatepass")) % column.n_groups
+
+
+def _encode_empty(data: RawColumn, _column: Column, notes: set[str], _pool_singletons: bool) -> Matrix:
     if not data.missing.all():
         notes.add(f"Column {data.name!r} has values here but none in the reference: they are not compared.")
     return np.empty((len(data.missing), 0))

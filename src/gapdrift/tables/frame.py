@@ -1,4 +1,4 @@
-"""Any table behind one face: names, number of rows, and each column as numbers, text or dates."""
+"""Tables of any library through one interface: names, number of rows, each column as numbers, text or dates."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -13,49 +13,48 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from gapdrift._typing import Indices, Mask, Vector
 from gapdrift.errors import InputError
 
 __all__ = ["MAX_MAGNITUDE", "RawColumn", "Table", "is_missing", "quote"]
 
 MAX_MAGNITUDE = 1e100
-"""Largest number taken: the squares of larger ones, summed, overflow."""
+"""Largest number accepted: sums of the squares of larger ones overflow."""
 
 MIN_MAGNITUDE = 1e-290
-"""Smaller numbers are taken as 0."""
+"""Smaller numbers are treated as 0."""
 
-SOME = 64
-"""Numbers looked at before all of them are."""
-
-Mask = NDArray[np.bool_]
+PROBED_CELLS = 64
+"""Cells that are examined first: where one of them settles the question, the others need not be read."""
 
 
 @dataclass(frozen=True)
 class RawColumn:
-    """One column of a table, brought to one of four kinds.
+    """One column of a table, as one of four kinds.
 
     Parameters
     ----------
     name : str
     kind : {"number", "integer", "text", "date"}
-        "integer" where all present numbers are whole, however they are stored.
+        "integer" if all numbers that are present are whole, however they are stored.
     values : (rows,) array
-        Floats with NaN for missing, for "number" and "integer"; str objects for "text"; for "date"
-        nothing of use.
+        For "number" and "integer", floats with NaN where missing; for "text", str objects; for "date", not to be
+        used.
     missing : (rows,) array of bool
-    label : bool
-        Whether the column holds booleans.
+    is_boolean : bool
+        Whether the numbers are booleans.
     """
 
     name: str
     kind: str
     values: NDArray[Any]
     missing: Mask
-    label: bool = False
+    is_boolean: bool = False
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table behind one face: names, number of rows, a raw column by name.
+    """A table of any library: names, number of rows, and each column by its name.
 
     Parameters
     ----------
@@ -75,7 +74,7 @@ class Table:
 
     @classmethod
     def read(cls, table: Any) -> "Table":
-        """Table behind a pandas, polars or pyarrow table, a mapping of columns, or a 2-d numpy array."""
+        """Table from a pandas, polars or pyarrow table, a mapping of columns, or a 2-d numpy array."""
         if isinstance(table, Table):
             return table
         if isinstance(table, np.ndarray):
@@ -116,14 +115,14 @@ class Table:
 
     def column(self, name: str) -> RawColumn:
         """One column, as numbers, text or dates."""
-        stored = self._stored(name)
+        stored = self.stored(name)
         return _from_array(name, stored) if isinstance(stored, np.ndarray) else _from_series(name, stored)
 
-    def floats(self, names: Sequence[str]) -> list[NDArray[np.float64]] | None:
-        """Columns that are stored as floats, NaN where they are missing; None if one is stored otherwise."""
+    def floats(self, names: Sequence[str]) -> list[Vector] | None:
+        """Columns that are stored as floats, NaN where missing; None if one of them is stored otherwise."""
         found = []
         for name in names:
-            stored = self._stored(name)
+            stored = self.stored(name)
             if not isinstance(stored, np.ndarray):
                 if stored.dtype not in (nw.Float64, nw.Float32):
                     return None
@@ -133,7 +132,7 @@ class Table:
             found.append(stored.astype(np.float64, copy=False))
         return found
 
-    def _stored(self, name: str) -> Any:
+    def stored(self, name: str) -> Any:
         """One column as it is stored: an array, or a narwhals series."""
         if isinstance(self.frame, dict):
             return self.frame[name]
@@ -143,19 +142,19 @@ class Table:
 
     @cached_property
     def _own_names(self) -> dict[str, Any]:
-        """Name of each column in the frame, which need not be text."""
+        """The frame's own name of each column, which need not be text."""
         return dict(zip(self.names, self.frame.columns, strict=True))
 
-    def take(self, places: NDArray[np.intp]) -> "Table":
-        """Table of some rows, in the order asked for."""
+    def take(self, rows: Indices) -> "Table":
+        """Table of some rows, given by their positions, in that order."""
         if isinstance(self.frame, dict):
-            frame: Any = {name: array[places] for name, array in self.frame.items()}
+            frame: Any = {name: array[rows] for name, array in self.frame.items()}
         else:
-            frame = self.frame[places]
-        return Table(self.names, len(places), self.named, frame)
+            frame = self.frame[rows]
+        return Table(self.names, len(rows), self.named, frame)
 
     def slice(self, start: int, stop: int) -> "Table":
-        """Table of the rows from one number to before another; nothing is copied."""
+        """Table of the rows from ``start`` up to, but not including, ``stop``; nothing is copied."""
         if isinstance(self.frame, dict):
             frame: Any = {name: array[start:stop] for name, array in self.frame.items()}
         else:
@@ -163,20 +162,13 @@ class Table:
         return Table(self.names, max(0, min(stop, self.n_rows) - start), self.named, frame)
 
     def without(self, names: Sequence[str]) -> "Table":
-        """Table without some of its columns, which have names."""
-        kept = [index for index, name in enumerate(self.names) if name not in names]
+        """Table without some of its columns; for tables with named columns."""
+        kept = tuple(name for name in self.names if name not in names)
         if len(kept) == len(self.names):
             return self
-        left = tuple(self.names[index] for index in kept)
         if isinstance(self.frame, dict):
-            return Table(left, self.n_rows, True, {name: self.frame[name] for name in left})
-        return Table(left, self.n_rows, True, self.frame.select([self.frame.columns[index] for index in kept]))
-
-    def source(self, name: str) -> Any:
-        """A named column as it came: a narwhals series, or an array."""
-        if isinstance(self.frame, dict):
-            return self.frame[name]
-        return self.frame.get_column(self.frame.columns[self.names.index(name)])
+            return Table(kept, self.n_rows, True, {name: self.frame[name] for name in kept})
+        return Table(kept, self.n_rows, True, self.frame.select([self._own_names[name] for name in kept]))
 
 
 def is_missing(cell: Any) -> bool:
@@ -208,7 +200,7 @@ def _as_vector(name: str, column: Any) -> NDArray[Any]:
 def _as_frame(table: Any) -> Any:
     expected = "expected a pandas, polars or pyarrow table, a mapping of columns, or a 2-d numpy array"
     try:
-        # Doubled names are looked for first: the libraries' own words about them differ.
+        # Repeated names are looked for first, because every library words its own error about them differently.
         names = getattr(table, "columns" if hasattr(table, "iloc") else "column_names", ())
         _check_names(tuple(str(name) for name in names))
         frame = nw.from_native(table, eager_only=True)
@@ -225,35 +217,35 @@ def _as_frame(table: Any) -> Any:
 
 
 def _check_names(names: tuple[str, ...]) -> None:
-    twice = [name for name, times in Counter(names).items() if times > 1]
-    if twice:
+    repeated = [name for name, times in Counter(names).items() if times > 1]
+    if repeated:
         raise InputError(
-            f"The column name(s) {quote(twice)} stand more than once, expected different names. "
+            f"The column name(s) {quote(repeated)} occur more than once, expected different names. "
             "Rename or drop the copies."
         )
 
 
-def quote(names: Sequence[str], most: int = 12) -> str:
-    """Names for a message, cut where they are many.
+def quote(names: Sequence[str], max_names: int = 12) -> str:
+    """Names in quotation marks, for a message; the first few where there are many.
 
     Examples
     --------
-    >>> quote(["a", "b", "c"], most=2)
+    >>> quote(["a", "b", "c"], max_names=2)
     "'a', 'b' and 1 more"
     """
-    shown = ", ".join(repr(name) for name in names[:most])
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+    shown = ", ".join(repr(name) for name in names[:max_names])
+    return shown if len(names) <= max_names else f"{shown} and {len(names) - max_names} more"
 
 
 def _from_array(name: str, column: NDArray[Any]) -> RawColumn:
     masked = np.ma.getmaskarray(column)
     data = np.ma.getdata(column)
     if data.dtype.kind in "biuf":
-        return _numeric(name, data, masked, label=data.dtype.kind == "b")
+        return _numeric(name, data, masked, is_boolean=data.dtype.kind == "b")
     if data.dtype.kind == "m":
-        gone = np.isnat(data) | masked
-        seconds = np.where(gone, np.nan, data / np.timedelta64(1, "s"))
-        return _numeric(name, seconds, gone)
+        missing = np.isnat(data) | masked
+        seconds = np.where(missing, np.nan, data / np.timedelta64(1, "s"))
+        return _numeric(name, seconds, missing)
     if data.dtype.kind == "M":
         return RawColumn(name, "date", data, np.isnat(data) | masked)
     if data.dtype.kind in "OUST":
@@ -290,10 +282,10 @@ def _from_numeric_series(name: str, series: Any) -> RawColumn:
         return _numeric(name, floats, np.isnan(floats))
     missing = series.is_null().to_numpy().astype(bool)
     filled = series.fill_null(False) if series.dtype == nw.Boolean else series.fill_null(0)
-    # Arrow refuses to cast integers beyond 2**53; numpy rounds them. Wider ones numpy does not know.
-    small = series.dtype.is_integer() and series.dtype not in (nw.Int128, nw.UInt128)
-    values = filled.to_numpy() if small else filled.cast(nw.Float64).to_numpy()
-    return _numeric(name, values, missing, label=series.dtype == nw.Boolean)
+    # Arrow refuses to cast integers beyond 2**53, where numpy rounds them; numpy has no integers of 128 bits.
+    fits_numpy = series.dtype.is_integer() and series.dtype not in (nw.Int128, nw.UInt128)
+    values = filled.to_numpy() if fits_numpy else filled.cast(nw.Float64).to_numpy()
+    return _numeric(name, values, missing, is_boolean=series.dtype == nw.Boolean)
 
 
 def _from_text_series(name: str, series: Any) -> RawColumn:
@@ -312,7 +304,7 @@ def _from_temporal_series(name: str, series: Any) -> RawColumn:
 
 def _from_objects(name: str, cells: list[Any]) -> RawColumn:
     missing = np.array([is_missing(cell) for cell in cells], dtype=bool)
-    present = [cell for cell, gap in zip(cells, missing, strict=True) if not gap]
+    present = [cell for cell, is_absent in zip(cells, missing, strict=True) if not is_absent]
     kinds = {_kind_of(cell) for cell in present}
     if len(kinds) > 1 or "other" in kinds:
         types = sorted({type(cell).__name__ for cell in present})
@@ -328,8 +320,8 @@ def _from_objects(name: str, cells: list[Any]) -> RawColumn:
         return RawColumn(name, "text", text, missing)
     numbers = np.zeros(len(cells))
     numbers[~missing] = [_as_float(cell) for cell in present]
-    labels = bool(present) and all(isinstance(cell, bool | np.bool_) for cell in present)
-    return _numeric(name, numbers, missing, label=labels)
+    is_boolean = bool(present) and all(isinstance(cell, bool | np.bool_) for cell in present)
+    return _numeric(name, numbers, missing, is_boolean=is_boolean)
 
 
 def _as_text(cell: str | bytes) -> str:
@@ -337,7 +329,7 @@ def _as_text(cell: str | bytes) -> str:
 
 
 def _as_float(cell: Any) -> float:
-    """Float of a number, a duration in seconds; integers too large become infinite, which is refused later."""
+    """Cell as a float, durations in seconds; integers that are too large become infinite, which is refused later."""
     if isinstance(cell, timedelta):
         return cell.total_seconds()
     if isinstance(cell, np.timedelta64):
@@ -360,7 +352,7 @@ def _kind_of(cell: Any) -> str:
     return "other"
 
 
-def _numeric(name: str, data: NDArray[Any], missing: Mask, *, label: bool = False) -> RawColumn:
+def _numeric(name: str, data: NDArray[Any], missing: Mask, *, is_boolean: bool = False) -> RawColumn:
     with np.errstate(over="ignore"):
         values = data.astype(float)
     missing = missing | np.isnan(values)
@@ -368,20 +360,20 @@ def _numeric(name: str, data: NDArray[Any], missing: Mask, *, label: bool = Fals
     magnitudes = np.abs(values)
     if (magnitudes > MAX_MAGNITUDE).any():
         _refuse_range(name, values)
-    # So near zero that differences of such numbers have no inverse.
+    # The inverse of a difference of such small numbers would overflow.
     values[magnitudes < MIN_MAGNITUDE] = 0.0
-    whole = not label and _are_whole(values, missing)
-    return RawColumn(name, "integer" if whole else "number", values, missing, label)
+    whole = not is_boolean and _are_whole(values, missing)
+    return RawColumn(name, "integer" if whole else "number", values, missing, is_boolean)
 
 
-def _are_whole(values: NDArray[np.float64], missing: Mask) -> bool:
-    """Whether there are numbers, and all of them whole; a few are looked at first, which often suffices."""
-    if not np.all(missing[:SOME] | (values[:SOME] == np.rint(values[:SOME]))):
+def _are_whole(values: Vector, missing: Mask) -> bool:
+    """Whether there are numbers and all of them are whole; a few are examined first, which often settles it."""
+    if not np.all(missing[:PROBED_CELLS] | (values[:PROBED_CELLS] == np.rint(values[:PROBED_CELLS]))):
         return False
     return not missing.all() and bool(np.all(missing | (values == np.rint(values))))
 
 
-def _refuse_range(name: str, values: NDArray[np.float64]) -> None:
+def _refuse_range(name: str, values: Vector) -> None:
     if np.isinf(values).any():
         raise InputError(
             f"Column {name!r} has {int(np.isinf(values).sum())} infinite value(s), expected finite numbers. "

@@ -1,89 +1,88 @@
-"""Counts of the observed cells of each column, to show the two distributions side by side."""
+"""Histograms of the observed cells of each column, to show the distributions of reference and window side by side."""
 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gapdrift.results import Histogram
+from gapdrift._typing import Indices, Matrix, Vector
 from gapdrift.tables.encoding import Encoded
 from gapdrift.tables.schema import Column, Schema
 
-__all__ = ["N_INTERVALS", "Grid", "count_cells", "count_levels", "fit_grids", "interval_of", "make_histogram"]
+__all__ = ["N_INTERVALS", "HistogramAxis", "count_categories", "count_cells", "fit_axes", "interval_of"]
 
 N_INTERVALS = 20
-"""Intervals of a column of numbers."""
+"""Intervals of the histogram of a column of numbers."""
 
 
 @dataclass(frozen=True)
-class Grid:
-    """Intervals of one column of numbers, or the levels of a category.
+class HistogramAxis:
+    """What the cells of one column are counted by: intervals of numbers, or categories.
 
     Parameters
     ----------
     edges : tuple of float
-        Limits of the intervals; the outer ones also take what lies beyond. Empty for a category.
+        Limits of the intervals; the first and last interval also count what lies beyond. Empty for categories.
     labels : tuple of str
-        Levels, and "(other)" for those without a matrix column of their own. Empty for numbers.
+        Categories, and "(other)" for those without a matrix column of their own. Empty for numbers.
+
+    Examples
+    --------
+    >>> len(HistogramAxis((0.0, 1.0, 2.0), ())), len(HistogramAxis((), ("red", "(other)")))
+    (2, 2)
     """
 
     edges: tuple[float, ...]
     labels: tuple[str, ...]
 
     def __len__(self) -> int:
-        """Return the number of counts."""
+        """Return the number of counts: intervals or categories."""
         return len(self.labels) or max(len(self.edges) - 1, 0)
 
 
-def fit_grids(rows: Encoded, schema: Schema) -> tuple[Grid, ...]:
-    """Grid of each input column: between the 0.5 % and 99.5 % quantiles of the reference, or its levels."""
-    return tuple(_grid(rows, schema, index, column) for index, column in enumerate(schema.columns))
+def fit_axes(rows: Encoded, schema: Schema) -> tuple[HistogramAxis, ...]:
+    """Histogram axis of each input column.
+
+    Numbers are counted in intervals of equal width from the 0.5 % to the 99.5 % quantile of the reference.
+    """
+    return tuple(_fit_axis(rows, schema, index, column) for index, column in enumerate(schema.columns))
 
 
-def count_cells(rows: Encoded, schema: Schema, grids: tuple[Grid, ...]) -> NDArray[np.float64]:
-    """Observed cells in each interval or level, all columns one after the other: (counts,)."""
-    parts = [_count(rows.values[:, schema.owner == index], grid) for index, grid in enumerate(grids)]
+def count_cells(rows: Encoded, schema: Schema, axes: tuple[HistogramAxis, ...]) -> Vector:
+    """Number of observed cells in each interval or category, the columns one after the other: (counts,)."""
+    parts = [_count(rows.values[:, schema.owner == index], axis) for index, axis in enumerate(axes)]
     return np.concatenate(parts) if parts else np.zeros(0)
 
 
-def make_histogram(grid: Grid, reference: NDArray[np.float64], window: NDArray[np.float64]) -> Histogram | None:
-    """Shares of the cells of one column on both sides; None for a column without values."""
-    if not len(grid):
-        return None
-    sides = [counts / max(counts.sum(), 1.0) for counts in (reference, window)]
-    return Histogram(grid.labels, grid.edges, tuple(sides[0].tolist()), tuple(sides[1].tolist()))
+def count_categories(values: Matrix, axis: HistogramAxis) -> Vector:
+    """Number of rows with each category, from the one-hot columns of one input column; "(other)" comes last."""
+    counts = np.count_nonzero(values > 0, axis=0).astype(float)
+    n_own = max(len(axis.labels) - 1, 0)
+    return np.append(counts[:n_own], counts[n_own:].sum()) if axis.labels else np.zeros(0)
 
 
-def _grid(rows: Encoded, schema: Schema, index: int, column: Column) -> Grid:
+def _fit_axis(rows: Encoded, schema: Schema, index: int, column: Column) -> HistogramAxis:
     if column.kind == "empty":
-        return Grid((), ())
+        return HistogramAxis((), ())
     if column.kind == "category":
-        return Grid((), (*column.levels, "(other)"))
+        return HistogramAxis((), (*column.categories, "(other)"))
     values = rows.values[:, schema.owner == index].ravel()
     present = values[~np.isnan(values)]
     low, high = np.quantile(present, [0.005, 0.995])
     if low == high:
         low, high = low - 0.5 * max(abs(low), 1.0), high + 0.5 * max(abs(high), 1.0)
-    return Grid(tuple(np.linspace(low, high, N_INTERVALS + 1).tolist()), ())
+    return HistogramAxis(tuple(np.linspace(low, high, N_INTERVALS + 1).tolist()), ())
 
 
-def count_levels(values: NDArray[np.float64], grid: Grid) -> NDArray[np.float64]:
-    """Rows of each level of a category, out of its matrix columns; those without their own come last."""
-    counts = np.count_nonzero(values > 0, axis=0).astype(float)
-    own = max(len(grid.labels) - 1, 0)
-    return np.append(counts[:own], counts[own:].sum()) if grid.labels else np.zeros(0)
-
-
-def _count(values: NDArray[np.float64], grid: Grid) -> NDArray[np.float64]:
-    if not len(grid):
+def _count(values: Matrix, axis: HistogramAxis) -> Vector:
+    if not len(axis):
         return np.zeros(0)
-    if grid.labels:
-        return count_levels(values, grid)
-    return np.bincount(interval_of(values[~np.isnan(values)], grid), minlength=N_INTERVALS).astype(float)
+    if axis.labels:
+        return count_categories(values, axis)
+    return np.bincount(interval_of(values[~np.isnan(values)], axis), minlength=N_INTERVALS).astype(float)
 
 
-def interval_of(values: NDArray[np.float64], grid: Grid) -> NDArray[np.intp]:
+def interval_of(values: Vector, axis: HistogramAxis) -> Indices:
     """Interval of each number in the histogram of its column."""
-    low, high = grid.edges[0], grid.edges[-1]
+    low, high = axis.edges[0], axis.edges[-1]
     share = (np.clip(values, low, high) - low) / (high - low)
     return np.clip(share * N_INTERVALS, 0, N_INTERVALS - 1).astype(np.intp)

@@ -1,16 +1,15 @@
-"""Rates and patterns of missing cells, and hiding cells at given rates."""
+"""Rates and patterns of missing cells, and masks that hide cells at given rates."""
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from gapdrift._typing import Indices, Mask, Vector
 from gapdrift.errors import ParameterError
 
 __all__ = ["check_rates", "draw_mask", "missing_patterns", "missing_rates"]
 
-Mask = NDArray[np.bool_]
 
-
-def missing_rates(missing: Mask) -> NDArray[np.float64]:
+def missing_rates(missing: Mask) -> Vector:
     """Share of missing cells in each column.
 
     Parameters
@@ -19,7 +18,7 @@ def missing_rates(missing: Mask) -> NDArray[np.float64]:
 
     Returns
     -------
-    rates : (columns,) array, zeros where there is no row
+    rates : (columns,) array, zeros if there are no rows
 
     Notes
     -----
@@ -31,12 +30,12 @@ def missing_rates(missing: Mask) -> NDArray[np.float64]:
     >>> missing_rates(np.array([[True, False], [False, False]]))
     array([0.5, 0. ])
     """
-    rates: NDArray[np.float64] = missing.sum(axis=0) / max(len(missing), 1)
+    rates: Vector = missing.sum(axis=0) / max(len(missing), 1)
     return rates
 
 
-def missing_patterns(missing: Mask) -> tuple[Mask, NDArray[np.intp], NDArray[np.intp]]:
-    """Distinct patterns of gaps, the pattern of each row, and how often each occurs.
+def missing_patterns(missing: Mask) -> tuple[Mask, Indices, Indices]:
+    """Distinct patterns of missing cells, the index of each row's pattern, and the count of each pattern.
 
     Parameters
     ----------
@@ -45,7 +44,7 @@ def missing_patterns(missing: Mask) -> tuple[Mask, NDArray[np.intp], NDArray[np.
     Returns
     -------
     patterns : (patterns, columns) array of bool, sorted
-    index : (rows,) array, ``patterns[index]`` is ``missing``
+    index : (rows,) array, such that ``patterns[index]`` equals ``missing``
     counts : (patterns,) array
 
     Examples
@@ -60,8 +59,8 @@ def missing_patterns(missing: Mask) -> tuple[Mask, NDArray[np.intp], NDArray[np.
     return missing[first], index.reshape(-1), counts
 
 
-def check_rates(rates: ArrayLike, n_columns: int) -> NDArray[np.float64]:
-    """Rates as one number per column.
+def check_rates(rates: ArrayLike, n_columns: int) -> Vector:
+    """Rates, one for each column; anything but numbers from 0 to 1 raises a ParameterError.
 
     Parameters
     ----------
@@ -91,7 +90,7 @@ def check_rates(rates: ArrayLike, n_columns: int) -> NDArray[np.float64]:
 
 
 def draw_mask(n_rows: int, rates: ArrayLike, rng: np.random.Generator) -> Mask:
-    """Cells to hide, each on its own with the rate of its column.
+    """Mask of cells to hide, each drawn independently with the rate of its column.
 
     Parameters
     ----------
@@ -113,5 +112,5 @@ def draw_mask(n_rows: int, rates: ArrayLike, rng: np.random.Generator) -> Mask:
     >>> draw_mask(2, [0.0, 1.0], np.random.default_rng(0)).tolist()
     [[False, True], [False, True]]
     """
-    columns = np.atleast_1d(np.asarray(rates, dtype=float))
-    return rng.random((n_rows, len(columns))) < columns
+    thresholds = np.atleast_1d(np.asarray(rates, dtype=float))
+    return rng.random((n_rows, len(thresholds))) < thresholds

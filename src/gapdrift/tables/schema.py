@@ -1,4 +1,4 @@
-"""What is learned of a table's columns: which take part, as numbers or as categories.
+"""The schema of a reference: which columns are compared, and whether as numbers or as categories.
 
 `docs/rules.md` states every rule of this module for users.
 """
@@ -13,58 +13,70 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gapdrift._typing import Indices
 from gapdrift.errors import InputError, ParameterError
 from gapdrift.tables.frame import RawColumn, Table, quote
 
-__all__ = ["ALL_LEVELS", "Column", "LevelRule", "Schema", "labels_of", "learn_schema", "number_label"]
+__all__ = [
+    "DEFAULT_CATEGORY_RULE",
+    "CategoryRule",
+    "Column",
+    "Schema",
+    "as_categories",
+    "learn_schema",
+    "number_as_category",
+]
 
-KEY_COLLISIONS = 14.0
-"""Repeats expected of random draws above which all-different integers are a key: exp(-14) < 1e-6."""
+MIN_EXPECTED_REPEATS = 14.0
+"""Integers that all differ are a key where random draws would repeat this often: none repeats by exp(-14) < 1e-6."""
 
-MIN_TEXT_LEVELS = 20
-"""Below this many different strings a column is a category, however few repeat."""
+MIN_DISTINCT = 20
+"""Fewer different values than this are never taken for identifiers, free text or a key."""
+
+
+_Learned = tuple["Column | None", tuple[str, ...]]
 
 
 @dataclass(frozen=True)
-class LevelRule:
-    """Which levels of a category get a matrix column of their own.
+class CategoryRule:
+    """Which categories of a column get a matrix column of their own; the others share some.
 
     Parameters
     ----------
-    max_levels : int
-        All of them up to this number.
+    max_categories : int
+        Up to this many categories, each has its own.
     min_share : float or None
-        Beyond, those with at least this share of the rows; the others are spread over groups by their name,
-        whatever their frequency, so that no level is singled out because it happened to be frequent in the
-        reference. None keeps the most frequent ``max_levels`` and makes one group of the others.
+        With more categories, only those with at least this share of the rows have their own. The others are divided
+        into groups by a hash of their names, so that no category is singled out because it happened to be frequent in
+        the reference. With None, the ``max_categories`` most frequent have their own and the others form one group.
     """
 
-    max_levels: int
+    max_categories: int
     min_share: float | None = None
 
 
-ALL_LEVELS = LevelRule(64)
-"""The rule of the published method: 64 levels, then one group."""
+DEFAULT_CATEGORY_RULE = CategoryRule(64)
+"""The 64 most frequent categories have their own matrix column, and all others share one."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """One input column as the reference showed it.
+    """One input column as it is in the reference.
 
     Parameters
     ----------
     name : str
     kind : {"number", "category", "empty"}
-        "empty" had no value in the reference: only its gaps are looked at.
-    levels : tuple of str
-        Levels of a category with a matrix column of their own, most frequent first.
-    groups : int
-        Matrix columns that all other levels share.
+        What its cells hold. "empty" means that the reference has no value in it: only which cells are missing is
+        compared.
+    categories : tuple of str
+        Categories with a matrix column of their own, most frequent first.
+    n_groups : int
+        Number of matrix columns that all other categories share.
+    singletons : tuple of str
+        Categories that occur once in the reference (see `gapdrift.tables.encoding.encode`).
     pooled : bool
-        Whether the reference itself has levels without a column of their own.
-    singles : tuple of str
-        Levels that the reference has once. To judge a level by its only row would be to judge the row by
-        itself, so a reference can be encoded as if they had not been seen.
+        Whether the reference itself has categories without a matrix column of their own.
 
     Examples
     --------
@@ -74,34 +86,34 @@ class Column:
 
     name: str
     kind: str
-    levels: tuple[str, ...] = ()
-    groups: int = 1
-    singles: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    n_groups: int = 1
+    singletons: tuple[str, ...] = ()
     pooled: bool = False
 
     @property
     def width(self) -> int:
-        """Number of matrix columns: levels and groups of all others."""
-        return {"number": 1, "category": len(self.levels) + self.groups, "empty": 0}[self.kind]
+        """Number of matrix columns."""
+        return {"number": 1, "category": len(self.categories) + self.n_groups, "empty": 0}[self.kind]
 
-    def level_at(self, place: int) -> str:
-        """Name of the level behind one of its matrix columns."""
-        return self.levels[place] if place < len(self.levels) else "(other)"
+    def category_at(self, position: int) -> str:
+        """Category behind one of the column's matrix columns; "(other)" for a group."""
+        return self.categories[position] if position < len(self.categories) else "(other)"
 
 
 @dataclass(frozen=True)
 class Schema:
-    """The columns of a reference, and what was decided about them.
+    """The columns of a reference, and how each is compared.
 
     Parameters
     ----------
     columns : tuple of Column
     ignored : tuple of str
-        Names of reference columns that take no part.
+        Names of reference columns that are not compared.
     named : bool
-        Whether columns are matched by name; those of an array are matched by position.
+        Whether columns are matched by name; the columns of an array are matched by position.
     notes : tuple of str
-        Sentences for the user about columns ignored, pooled or empty.
+        Sentences for the user about columns that are ignored, pooled or empty.
     """
 
     columns: tuple[Column, ...]
@@ -111,12 +123,12 @@ class Schema:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the columns that take part."""
+        """Names of the columns that are compared."""
         return tuple(column.name for column in self.columns)
 
     @cached_property
-    def owner(self) -> NDArray[np.intp]:
-        """Index of the input column behind each matrix column: (matrix columns,)."""
+    def owner(self) -> Indices:
+        """Index of the input column that each matrix column belongs to: (matrix columns,)."""
         return np.repeat(np.arange(len(self.columns)), [column.width for column in self.columns])
 
 
@@ -126,7 +138,7 @@ def learn_schema(
     target: str | int | None = None,
     categories: Sequence[str | int] = (),
     ignore: Sequence[str | int] = (),
-    levels: LevelRule = ALL_LEVELS,
+    category_rule: CategoryRule = DEFAULT_CATEGORY_RULE,
 ) -> Schema:
     """Schema of a reference table.
 
@@ -134,12 +146,13 @@ def learn_schema(
     ----------
     table : pandas, polars or pyarrow table, mapping of columns, or numpy array
     target : str or int, optional
-        Column that always takes part; integers and booleans in it are labels, so categories.
+        Column that is always compared. Booleans in it, and integers with few different values, are class labels and
+        so categories.
     categories : sequence of str or int
-        Columns to take as categories whatever their type.
+        Columns to treat as categorical whatever their type.
     ignore : sequence of str or int
         Columns to leave out.
-    levels : LevelRule
+    category_rule : CategoryRule
 
     Returns
     -------
@@ -153,12 +166,8 @@ def learn_schema(
     [('size', 'number'), ('colour', 'category')]
     """
     source = Table.read(table)
-    wanted = {
-        "target": () if target is None else (target,),
-        "categories": categories,
-        "ignore": ignore,
-    }
-    _check_wanted(source, wanted)
+    _check_not_empty(source)
+    _check_known(source, {"target": () if target is None else (target,), "categories": categories, "ignore": ignore})
     forced = {source.name_of(name) for name in categories}
     ignored = [source.name_of(name) for name in ignore]
     target_name = None if target is None else source.name_of(target)
@@ -166,29 +175,28 @@ def learn_schema(
     columns: list[Column] = []
     notes: list[str] = []
     for name in [name for name in source.names if name not in ignored]:
-        found = _learn_column(source.column(name), levels, source.named, name == target_name, name in forced)
-        notes += found.notes
-        if found.column is None:
+        column, column_notes = _learn_column(
+            source.column(name), category_rule, source.named, name == target_name, name in forced
+        )
+        notes += column_notes
+        if column is None:
             ignored.append(name)
         else:
-            columns.append(found.column)
+            columns.append(column)
     _check_some_value(columns, notes, source)
     return Schema(tuple(columns), tuple(ignored), source.named, tuple(notes))
 
 
-@dataclass(frozen=True)
-class _Learned:
-    column: Column | None
-    notes: tuple[str, ...] = ()
-
-
-def _check_wanted(source: Table, wanted: Mapping[str, Sequence[str | int]]) -> None:
+def _check_not_empty(source: Table) -> None:
     if source.n_rows == 0 or not source.names:
         raise InputError(
             f"The reference is empty: got {source.n_rows} row(s) and {len(source.names)} column(s), "
             "expected at least one of each."
         )
-    for setting, names in wanted.items():
+
+
+def _check_known(source: Table, named_by: Mapping[str, Sequence[str | int]]) -> None:
+    for setting, names in named_by.items():
         absent = [str(name) for name in names if source.name_of(name) not in source.names]
         if absent:
             raise ParameterError(
@@ -197,10 +205,12 @@ def _check_wanted(source: Table, wanted: Mapping[str, Sequence[str | int]]) -> N
             )
 
 
-def _check_disjoint(wanted: set[str], ignored: Sequence[str]) -> None:
-    both = sorted(wanted & set(ignored))
+def _check_disjoint(used: set[str], ignored: Sequence[str]) -> None:
+    both = sorted(used & set(ignored))
     if both:
-        raise ParameterError(f"ignore names the column(s) {quote(both)}, which target or categories name too.")
+        raise ParameterError(
+            f"ignore names the column(s) {quote(both)}, which target or categories name too. Name each only once."
+        )
 
 
 def _check_some_value(columns: list[Column], notes: list[str], source: Table) -> None:
@@ -209,106 +219,101 @@ def _check_some_value(columns: list[Column], notes: list[str], source: Table) ->
         raise InputError(f"No column of the reference ({len(source.names)} in all) has values to compare. {reasons}")
 
 
-def _learn_column(data: RawColumn, rule: LevelRule, named: bool, is_target: bool, forced: bool) -> _Learned:
+def _learn_column(data: RawColumn, rule: CategoryRule, named: bool, is_target: bool, forced: bool) -> _Learned:
+    """Column of the schema, and notes about it; None for a column to ignore."""
     name = data.name
     if data.missing.all():
-        note = f"Column {name!r} has no value in the reference: only its gaps are compared."
-        return _Learned(Column(name, "empty"), (note,))
+        note = f"Column {name!r} has no value in the reference: only its missing cells are compared."
+        return Column(name, "empty"), (note,)
     if data.kind == "date" and (is_target or forced):
         raise ParameterError(
-            f"Column {name!r} holds dates or times, which are no categories and no target. Convert it to text or "
-            "to a number, or leave it out."
+            f"Column {name!r} holds dates or times, which can be neither categories nor the target. Convert it to "
+            "text or to a number, or leave it out."
         )
     if data.kind == "date":
-        return _Learned(None, (f"Column {name!r} holds dates or times and was ignored.",))
+        return None, (f"Column {name!r} holds dates or times and was ignored.",)
     if data.kind == "text":
         return _learn_text(data, rule, keep=is_target or forced)
-    if forced or (is_target and (data.label or _are_labels(data))):
+    if forced or (is_target and (data.is_boolean or _are_labels(data))):
         return _learn_category(data, rule)
     if named and not is_target and _is_key(data):
-        return _Learned(None, (f"Column {name!r} looks like a row number or key and was ignored.",))
-    return _Learned(Column(name, "number"))
+        return None, (f"Column {name!r} looks like a row number or key and was ignored.",)
+    return Column(name, "number"), ()
 
 
 def _are_labels(data: RawColumn) -> bool:
-    """Whether the numbers of a target are labels: whole, and not too many different ones."""
-    return data.kind == "integer" and len(np.unique(data.values[~data.missing])) <= ALL_LEVELS.max_levels
+    """Whether the numbers of a target are class labels: integers with few different values."""
+    return data.kind == "integer" and len(np.unique(data.values[~data.missing])) <= DEFAULT_CATEGORY_RULE.max_categories
 
 
-def _learn_text(data: RawColumn, rule: LevelRule, *, keep: bool) -> _Learned:
+def _learn_text(data: RawColumn, rule: CategoryRule, *, keep: bool) -> _Learned:
     present = data.values[~data.missing]
-    different = set(present)
-    if not keep and _are_dates(different):
-        return _Learned(None, (f"Column {data.name!r} holds dates written as text and was ignored.",))
-    if not keep and len(different) > max(MIN_TEXT_LEVELS, len(present) / 2):
-        note = f"Column {data.name!r} looks like an identifier or free text and was ignored."
-        return _Learned(None, (note,))
+    distinct = set(present)
+    if not keep and all(map(_is_date, distinct)):
+        return None, (f"Column {data.name!r} holds dates written as text and was ignored.",)
+    if not keep and len(distinct) > max(MIN_DISTINCT, len(present) / 2):
+        return None, (f"Column {data.name!r} looks like an identifier or free text and was ignored.",)
     return _learn_category(data, rule)
 
 
-def _learn_category(data: RawColumn, rule: LevelRule) -> _Learned:
-    frequency = Counter(labels_of(data)[~data.missing].tolist())
-    levels = sorted(frequency, key=lambda level: (-frequency[level], level))
-    kept, groups = _choose_levels(np.array([frequency[level] for level in levels]), rule)
-    singles = [level for level in levels if frequency[level] == 1] if kept == len(levels) else []
-    notes: list[str] = []
-    pooled = kept < len(levels)
-    if pooled:
-        rest = "the rest are one level" if groups == 1 else f"the rest are compared in {groups} groups"
-        notes = [f"Column {data.name!r} has {len(levels)} levels: {kept} are kept, {rest}."]
-    column = Column(data.name, "category", tuple(levels[:kept]), groups, tuple(singles), pooled)
-    return _Learned(column, tuple(notes))
+def _learn_category(data: RawColumn, rule: CategoryRule) -> _Learned:
+    frequency = Counter(as_categories(data)[~data.missing].tolist())
+    categories = sorted(frequency, key=lambda category: (-frequency[category], category))
+    n_kept, n_groups = _apply_rule(rule, np.array([frequency[category] for category in categories]))
+    kept = tuple(categories[:n_kept])
+    if n_kept == len(categories):
+        singletons = tuple(category for category in categories if frequency[category] == 1)
+        return Column(data.name, "category", kept, n_groups, singletons), ()
+    rest = "the rest are compared as one" if n_groups == 1 else f"the rest are compared in {n_groups} groups"
+    note = f"Column {data.name!r} has {len(categories)} categories: {n_kept} are kept, {rest}."
+    return Column(data.name, "category", kept, n_groups, pooled=True), (note,)
 
 
-def _choose_levels(counts: NDArray[np.intp], rule: LevelRule) -> tuple[int, int]:
-    """Number of levels kept, most frequent first, and of groups for the others."""
-    if len(counts) <= rule.max_levels:
+def _apply_rule(rule: CategoryRule, counts: Indices) -> tuple[int, int]:
+    """Number of categories kept, and number of groups for the others, given all counts, largest first."""
+    if len(counts) <= rule.max_categories:
         return len(counts), 1
     if rule.min_share is None:
-        return rule.max_levels, 1
+        return rule.max_categories, 1
     kept = int(np.sum(counts >= rule.min_share * counts.sum()))
-    return kept, max(rule.max_levels - kept, 2)
+    return kept, max(rule.max_categories - kept, 2)
 
 
-def labels_of(data: RawColumn) -> NDArray[Any]:
-    """Cells as text: True and False, whole numbers without a decimal point, -0 as 0."""
+def as_categories(data: RawColumn) -> NDArray[Any]:
+    """Category of each cell, as text; what stands in a missing cell has no meaning."""
     if data.kind == "text":
         return data.values
-    if data.label:
+    if data.is_boolean:
         return np.array([str(value == 1.0) for value in data.values], dtype=object)
-    return np.array([number_label(value) for value in data.values], dtype=object)
+    return np.array([number_as_category(value) for value in data.values], dtype=object)
 
 
-def number_label(value: float) -> str:
-    """A number as a level: as short as it can be told, whole ones without a decimal point, -0 as 0.
+def number_as_category(value: float) -> str:
+    """Name of the category that a number stands for: the shortest exact form, without a final ``.0``, -0 as 0.
 
     Examples
     --------
-    >>> number_label(7.0), number_label(0.1), number_label(-0.0)
+    >>> number_as_category(7.0), number_as_category(0.1), number_as_category(-0.0)
     ('7', '0.1', '0')
     """
     return repr(float(value) + 0.0).removesuffix(".0")
 
 
 def _is_key(data: RawColumn) -> bool:
-    """Whether a whole-number column numbers the rows rather than measuring anything.
+    """Whether a column of integers numbers the rows rather than measuring something.
 
-    All values differ, and either they rise or fall from row to row, or so many random draws from their
-    range would almost surely have repeated one (birthday problem: n^2 / 2 range repeats expected).
+    All values differ, and either they rise or fall from row to row, or random draws from their range would almost
+    surely have repeated a value (birthday problem: n^2 / (2 range) expected repeats).
     """
     present = data.values[~data.missing]
-    if data.kind != "integer" or len(present) < MIN_TEXT_LEVELS:
+    if data.kind != "integer" or len(present) < MIN_DISTINCT:
         return False
     steps = np.diff(present)
     if np.all(steps > 0) or np.all(steps < 0):
         return True
     if len(np.unique(present)) < len(present):
         return False
-    return bool(len(present) ** 2 / (2.0 * (np.ptp(present) + 1.0)) > KEY_COLLISIONS)
-
-
-def _are_dates(texts: set[str]) -> bool:
-    return all(_is_date(text) for text in texts)
+    return bool(len(present) ** 2 / (2.0 * (np.ptp(present) + 1.0)) > MIN_EXPECTED_REPEATS)
 
 
 def _is_date(text: str) -> bool:

@@ -39,6 +39,8 @@ def test_headings_are_in_order_and_the_verdict_is_the_first(results, kind):
 @every_kind
 def test_pictures_have_a_text_and_tables_have_headings(results, kind):
     page = Page(results[kind].to_html())
+    assert page.all("th")
+    assert page.all("table")
     for picture in page.all("svg"):
         hidden = picture["attributes"].get("aria-hidden") == "true"
         assert hidden or picture["attributes"]["role"] == "img"

@@ -14,9 +14,9 @@ def test_a_drift_fits_into_a_comment(results):
 
 
 def test_every_line_of_a_table_has_its_cells(results):
-    for result in results.values():
-        lines = [line for line in result.to_markdown().splitlines() if line.startswith("|")]
-        assert all(len(re.findall(r"(?<!\\)\|", line)) == 5 for line in lines)
+    lines = [line for result in results.values() for line in result.to_markdown().splitlines() if line.startswith("|")]
+    assert lines
+    assert all(len(re.findall(r"(?<!\\)\|", line)) == 5 for line in lines)
 
 
 def test_many_columns_are_cut(results):

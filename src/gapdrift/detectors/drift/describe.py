@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from gapdrift.counting.profile import Profile
 from gapdrift.results.report.words import format_number_within, shorten
-from gapdrift.tables.encoding import LEVEL
+from gapdrift.tables.encoding import ONE_HOT
 from gapdrift.tables.schema import Schema
 
 __all__ = ["describe_bin"]
@@ -45,9 +45,9 @@ def describe_bin(profile: Profile, schema: Schema, centre: NDArray[np.float64]) 
             words.append((abs(float(away[entries[0]])), f"{shorten(column.name)} {side} (about {about})"))
         elif column.kind == "category":
             strongest = int(away[entries].argmax())
-            place[column.name] = column.level_at(strongest)
-            strength = float(away[entries].max()) / LEVEL
-            words.append((2.0 * strength, f"{shorten(column.name)} is {shorten(column.level_at(strongest))}"))
+            place[column.name] = column.category_at(strongest)
+            strength = float(away[entries].max()) / ONE_HOT
+            words.append((2.0 * strength, f"{shorten(column.name)} is {shorten(column.category_at(strongest))}"))
     words.sort(key=lambda word: -word[0])
     notable = [text for strength, text in words[:MAX_WORDS] if strength >= NOTABLE]
     return place, ", ".join(notable) or "near the middle of every column"

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 from gapdrift._random import RandomState, as_rng
-from gapdrift._validation import check_columns, check_count, check_effect
+from gapdrift._validation import check_columns, check_count, check_nonnegative
 from gapdrift.counting.bins import MAX_BINS
 from gapdrift.detectors.base import Detector
 from gapdrift.detectors.drift.reference import DriftReference, DriftSettings, fit_drift_reference
@@ -115,7 +115,7 @@ class DriftDetector(Detector):
         super()._check_settings()
         return DriftSettings(
             n_bins=_check_bins(self.n_bins),
-            min_effect=check_effect("min_effect", self.min_effect),
+            min_effect=check_nonnegative("min_effect", self.min_effect),
             target=self.target,
             categories=check_columns("categories", self.categories),
             ignore=check_columns("ignore", self.ignore),

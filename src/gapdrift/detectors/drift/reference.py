@@ -14,6 +14,7 @@ from gapdrift.counting.evidence import Evidence
 from gapdrift.counting.profile import Profile, fit_profile
 from gapdrift.counting.statistics import missing_statistics, power_means, product_statistics
 from gapdrift.detectors.drift.describe import describe_bin
+from gapdrift.detectors.histogram import make_histogram
 from gapdrift.errors import InputError
 from gapdrift.inference.contrast import SMALLEST_VARIANCE, Shape, entry_p_values
 from gapdrift.inference.findings import (
@@ -30,10 +31,10 @@ from gapdrift.inference.findings import (
 from gapdrift.inference.null import Null, correlation_of, effective_sample_size, shape_of
 from gapdrift.inference.pearson import SMALLEST_P
 from gapdrift.results import BinFinding, DriftResult, FeatureFinding, Finding
-from gapdrift.tables.encoding import LEVEL, Encoded, encode, plain_parts
+from gapdrift.tables.encoding import ONE_HOT, Encoded, encode, numeric_chunks
 from gapdrift.tables.frame import Table
-from gapdrift.tables.histograms import Grid, fit_grids, make_histogram
-from gapdrift.tables.schema import LevelRule, Schema, learn_schema
+from gapdrift.tables.histograms import HistogramAxis, fit_axes
+from gapdrift.tables.schema import CategoryRule, Schema, learn_schema
 
 __all__ = ["DriftReference", "DriftSettings", "fit_drift_reference"]
 
@@ -61,7 +62,7 @@ MAX_DESCRIBED = 4_096
 ENCODED_ROWS = 65_536
 """Rows of a large table encoded at once."""
 
-CATEGORIES = LevelRule(12, 0.1)
+CATEGORY_RULE = CategoryRule(12, 0.1)
 """Twelve categories have their own column; of more, those with a tenth of the rows, the rest in groups."""
 
 
@@ -88,7 +89,7 @@ class DriftReference:
         Of the statistics of the reference's rows.
     values_null, missing_null : Null
         How these statistics vary together.
-    grids : tuple of Grid
+    axes : tuple of HistogramAxis
     evidence : Evidence
         Of the reference itself.
     origin : str
@@ -102,7 +103,7 @@ class DriftReference:
     shape: Shape
     values_null: Null
     missing_null: Null
-    grids: tuple[Grid, ...]
+    axes: tuple[HistogramAxis, ...]
     evidence: Evidence
     origin: str
     min_effect: float
@@ -118,7 +119,7 @@ class DriftReference:
 
     @cached_property
     def _counter(self) -> Counter:
-        return Counter(self.profile, self.grids)
+        return Counter(self.profile, self.axes)
 
     def test(self, window: Evidence, alpha: float) -> DriftResult:
         """Result of the evidence of a window against that of the reference."""
@@ -142,11 +143,15 @@ def fit_drift_reference(table: Any, settings: DriftSettings, rng: np.random.Gene
     reference : DriftReference
     """
     schema = learn_schema(
-        table, target=settings.target, categories=settings.categories, ignore=settings.ignore, levels=CATEGORIES
+        table,
+        target=settings.target,
+        categories=settings.categories,
+        ignore=settings.ignore,
+        category_rule=CATEGORY_RULE,
     )
     table = Table.read(table)
     sample, notes = _sample(table, rng)
-    rows = encode(sample, schema, unsee_singles=True)
+    rows = encode(sample, schema, pool_singletons=True)
     if len(rows) < MIN_REFERENCE:
         raise InputError(
             f"The reference has {len(rows)} row(s), expected at least {MIN_REFERENCE}. Collect more, or join "
@@ -154,19 +159,19 @@ def fit_drift_reference(table: Any, settings: DriftSettings, rng: np.random.Gene
         )
     learned, compared, split = _split(rows, schema, rng)
     profile = fit_profile(learned, compared, schema, rng, n_rows=table.n_rows, n_bins=settings.n_bins)
-    grids = fit_grids(rows, schema)
-    counter = Counter(profile, grids)
+    axes = fit_axes(rows, schema)
+    counter = Counter(profile, axes)
     shape, values_null, missing_null = _describe(profile, counter, compared, rng)
-    origin = _fingerprint(schema, profile, grids)
+    origin = _fingerprint(schema, profile, axes)
     whole = table if sample is not table else compared
-    evidence = _count(counter, schema, origin, whole, unsee_singles=True)
+    evidence = _count(counter, schema, origin, whole, pool_singletons=True)
     reference = DriftReference(
         schema,
         profile,
         shape,
         values_null,
         missing_null,
-        grids,
+        axes,
         evidence,
         origin,
         settings.min_effect,
@@ -251,7 +256,7 @@ def _shape(profile: Profile, powers: Matrix) -> Shape:
     indicator[layout.location] = profile.is_category | (variance[layout.location] <= SMALLEST_VARIANCE)
     indicator[layout.rates.start : layout.patterns.stop - 1] = True
     unit, offset = np.ones(layout.size), np.zeros(layout.size)
-    unit[layout.location] = np.where(profile.is_category, LEVEL, 1.0)
+    unit[layout.location] = np.where(profile.is_category, ONE_HOT, 1.0)
     offset[layout.location] = profile.mean
     return Shape(skewness, kurtosis, indicator, unit, offset, _degenerate(profile, powers[0], variance))
 
@@ -271,7 +276,7 @@ def _degenerate(profile: Profile, mean: Vector, variance: Vector) -> NDArray[np.
     return degenerate
 
 
-def _count(counter: Counter, schema: Schema, origin: str, table: Any, *, unsee_singles: bool = False) -> Evidence:
+def _count(counter: Counter, schema: Schema, origin: str, table: Any, *, pool_singletons: bool = False) -> Evidence:
     """Evidence of the rows of a table, encoded a part at a time."""
     if isinstance(table, Encoded):
         rows = encode(table, schema)
@@ -282,11 +287,11 @@ def _count(counter: Counter, schema: Schema, origin: str, table: Any, *, unsee_s
     def parts(*, plain: bool) -> Iterator[Encoded | Matrix]:
         for start in range(0, max(source.n_rows, 1), ENCODED_ROWS):
             part = source.slice(start, start + ENCODED_ROWS) if source.n_rows > ENCODED_ROWS else source
-            matrices = plain_parts(part, schema, notes, CHUNK) if plain else None
+            matrices = numeric_chunks(part, schema, notes, CHUNK) if plain else None
             if matrices is not None:
                 yield from matrices
                 continue
-            rows = encode(part, schema, unsee_singles=unsee_singles)
+            rows = encode(part, schema, pool_singletons=pool_singletons)
             notes.update(rows.notes)
             yield rows
 
@@ -298,9 +303,9 @@ def _count(counter: Counter, schema: Schema, origin: str, table: Any, *, unsee_s
     return Evidence(source.n_rows, sums, origin, frozenset(notes))
 
 
-def _fingerprint(schema: Schema, profile: Profile, grids: tuple[Grid, ...]) -> str:
+def _fingerprint(schema: Schema, profile: Profile, axes: tuple[HistogramAxis, ...]) -> str:
     """Short text that differs where counts would."""
-    digest = hashlib.sha256(repr((schema.named, schema.columns, grids)).encode())
+    digest = hashlib.sha256(repr((schema.named, schema.columns, axes)).encode())
     digest.update(profile.fingerprint())
     return digest.hexdigest()[:16]
 
@@ -391,11 +396,11 @@ def _features(reference: DriftReference, comparison: Comparison, tests: FeatureT
     before, after = comparison.missing_rates
     missing_p = np.maximum(entry_p_values(comparison.contrast.part(comparison.profile.layout.rates)), SMALLEST_P)
     missing_adjusted, adjusted = holm(missing_p), holm(tests.p_values)
-    ends = np.cumsum([len(grid) for grid in reference.grids])
+    ends = np.cumsum([len(axis) for axis in reference.axes])
     empty = _is_empty(comparison)
     found = []
-    for index, (column, grid) in enumerate(zip(reference.schema.columns, reference.grids, strict=True)):
-        cells = slice(int(ends[index]) - len(grid), int(ends[index]))
+    for index, (column, axis) in enumerate(zip(reference.schema.columns, reference.axes, strict=True)):
+        cells = slice(int(ends[index]) - len(axis), int(ends[index]))
         tested = column.kind != "empty" and not empty[index]
         found.append(
             FeatureFinding(
@@ -407,7 +412,7 @@ def _features(reference: DriftReference, comparison: Comparison, tests: FeatureT
                 float(tests.effects[index]) if tested else None,
                 float(missing_p[index]),
                 float(missing_adjusted[index]),
-                make_histogram(grid, own.sums["cells"][cells], window.sums["cells"][cells]),
+                make_histogram(axis, own.sums["cells"][cells], window.sums["cells"][cells]),
             )
         )
     return tuple(found)

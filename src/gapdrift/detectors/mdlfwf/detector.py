@@ -18,57 +18,60 @@ __all__ = ["MDLFWF"]
 class MDLFWF(Detector):
     """Masked distance learning with fuzzy-weighted frequencies, as published.
 
-    Distances of incomplete rows to the centres of k-means bins are learned on complete rows whose cells
-    are hidden (Alg. 1); an incomplete row is spread over the nearest bins by the error of that distance
-    (Alg. 2); Pearson's chi-square test compares the frequencies of the bins. With nothing missing it is
-    k-means and chi-square.
+    The distances of incomplete rows to the centres of k-means bins are predicted by a model that is learned on complete
+    rows with some cells hidden (Alg. 1). An incomplete row is divided among its nearest bins according to the error of
+    these distances (Alg. 2). Pearson's chi-square test compares the frequencies of the bins. With nothing missing, this
+    is k-means followed by a chi-square test.
 
     Parameters
     ----------
-    membership : {"triangular", "gaussian", "crisp"}, default "triangular"
-        Shape of the fuzzy distance.
+    membership : str, default "triangular"
+        Shape of the fuzzy distance, a name in `gapdrift.detectors.mdlfwf.membership.MEMBERSHIPS`: the paper's
+        "triangular" and "gaussian", or "crisp", which ignores the error of the distance.
     top_q : int or None, default 3
-        Bins that an incomplete row is spread over; None is all of them.
+        Number of bins that an incomplete row is divided among; None means all of them.
     n_bins : int or None, default None
-        Number of bins; None is one for every 50 rows of the reference, from 2 to 200.
+        Number of bins; None means one for every 50 rows of the reference, from 2 to 200.
     n_splits : int, default 5
-        Folds of rows in which the error of the distance is estimated.
+        Number of folds of rows by which the error of the distances is estimated.
     regressor : scikit-learn regressor or None, default None
-        Predicts distances; None is histogram gradient boosting. Cloned before it is fitted.
+        Predicts distances; None means histogram gradient boosting. It is cloned before it is fitted.
     imputers : sequence of names or imputers, or None, default None
-        Names out of zero, mean, median, most_frequent and iterative, or objects with ``fit`` and
-        ``transform``; None is all five, in this order.
+        Names out of zero, mean, median, most_frequent and iterative, or objects with ``fit`` and ``transform``; None
+        means all five, in this order.
     alpha : float, default 0.05
-        Rate of false alarms asked for.
+        Significance level of the test.
     random_state : int, numpy Generator, RandomState or None, default None
-        The same number gives the same result, to the bit.
+        The same number gives bit for bit the same result.
     distance : {"learned", "imputed"}, default "learned"
-        "imputed" takes distances after the last imputer of the pool: configuration 2 of the paper.
+        "imputed" measures distances after imputation by the last of the imputers: configuration 2 of the paper.
     pairs : {"observations", "centres"}, default "observations"
-        Pairs that distances are learned on: two rows, as published, or a row and a centre.
+        Pairs on which distances are learned: two rows, as published, or a row and a centre.
     max_pairs : int or None, default 10000
-        Pairs sampled for training at most; None takes every pair, which is quadratic in the rows.
+        Largest number of training pairs; above it they are sampled. None takes every pair, and their number is
+        quadratic in the number of rows.
     target : str, int or None, default None
-        Column with the label, which takes part as one more feature (the paper's supervised setting); it is
-        never taken for an identifier, and whole numbers in it are levels.
+        Column with the class label, which is compared as one more feature (the paper's supervised setting). It is never
+        taken for an identifier, and integers in it are categories unless they have more than 64 different values.
     categories : sequence of str or int, default ()
-        Columns to take as categories whatever their type.
+        Columns to treat as categorical whatever their type.
     ignore : sequence of str or int, default ()
         Columns to leave out.
     n_jobs : int or None, default None
-        Threads of the numerical libraries; None is one, the fastest for small data.
+        Threads of the numerical libraries; None means one, which is the fastest for small data.
 
     Attributes
     ----------
     reference_ : FuzzyReference
-        All that was learned.
+        Everything that was learned.
     centres_ : (bins, matrix columns) array
     distance_error_ : float
         The paper's sigma_mask.
     feature_importances_ : (2 columns + imputers,) array
-        Shares of the pair features: missing cells of one row, of the other, distances by each imputer.
+        Importance of each pair feature, in all 1: missing cells of the first row, of the second row, and the distance
+        after each imputation.
     evidence_ : Evidence
-        Of the reference.
+        Evidence of the reference.
     warnings_ : tuple of str
 
     Notes
@@ -76,9 +79,9 @@ class MDLFWF(Detector):
     The configurations of the paper's ablation study: 1 is any of them on complete data; 2
     ``distance="imputed", imputers=["iterative"], membership="crisp"``; 3 ``membership="crisp"``; 4.1 and 4.2
     ``membership="gaussian"`` and ``"triangular"`` with ``top_q=None``; 5.1 and 5.2 the same with
-    ``top_q=3``. `as_published` also takes the authors' regressor, folds and all pairs.
+    ``top_q=3``. `as_published` also sets the regressor, the folds and the training pairs of the authors' scripts.
 
-    Pearson's test is too cautious for fuzzy frequencies: expect fewer false alarms than ``alpha``.
+    Pearson's test is conservative for fuzzy frequencies: expect fewer false alarms than ``alpha``.
 
     Examples
     --------
@@ -151,15 +154,15 @@ class MDLFWF(Detector):
         return cls(**{"regressor": published_regressor(), "n_splits": 2, "max_pairs": None, **settings})
 
     def fit(self, reference: Any, y: None = None) -> Self:  # noqa: ARG002
-        """Learn a reference.
+        """The detector itself, fitted on a reference.
 
         Parameters
         ----------
         reference : pandas, polars or pyarrow table, mapping of columns, or numpy array
-            At least 20 rows; 500 and more are better. Of rows that are not in memory (see `count`) at most
-            100,000, drawn at random, are brought into it.
+            At least 20 rows; 500 or more are better. Of rows that are not in memory (see `count`), a random sample of
+            at most 100,000 is loaded.
         y : ignored
-            For scikit-learn's pipelines. Name the label by ``target`` instead.
+            Taken for scikit-learn's pipelines. Name the column of the label by ``target`` instead.
 
         Returns
         -------
@@ -170,7 +173,7 @@ class MDLFWF(Detector):
         return self._fit(reference, lambda table: fit_fuzzy_reference(table, settings, rng), rng)
 
     def _adopt(self, reference: FuzzyReference) -> Self:
-        """Take a reference that is fitted already."""
+        """Use a reference that is already fitted."""
         super()._adopt(reference)
         self.centres_ = self.reference_.partition.centres
         self.distance_error_ = self.reference_.distance.error
@@ -178,7 +181,7 @@ class MDLFWF(Detector):
         return self
 
     def _check_settings(self) -> FuzzySettings:
-        """Settings for a fit; those out of their range raise a `ParameterError`."""
+        """Settings for a fit; one that is out of its range raises a `ParameterError`."""
         super()._check_settings()
         usable = isinstance(self.regressor, Regressor) and not isinstance(self.regressor, type)
         if self.regressor is not None and not usable:

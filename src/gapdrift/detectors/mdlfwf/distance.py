@@ -1,8 +1,8 @@
 """Masked distance learning: distances of incomplete rows, learned on complete rows with cells hidden.
 
-Paper: Alg. 1. A regressor predicts the distance of two rows from which of their cells are missing and from
-the distances that each imputation method would give; its residuals on rows it has not seen are the error
-that makes the distance fuzzy.
+Paper: Alg. 1. A regressor predicts the distance of two rows from two things: which of their cells are missing, and the
+distance after each method of imputation. The standard deviation of its residuals on rows that it was not trained on is
+the error that makes the distances fuzzy.
 """
 
 from dataclasses import dataclass, field
@@ -16,6 +16,7 @@ from sklearn.ensemble import GradientBoostingRegressor, HistGradientBoostingRegr
 
 from gapdrift._random import draw_seed
 from gapdrift._threads import limit_threads
+from gapdrift._typing import Indices, Mask, Matrix, Vector
 from gapdrift.errors import ParameterError
 from gapdrift.models.imputation import FittedImputer, impute
 from gapdrift.tables.missingness import draw_mask
@@ -32,30 +33,26 @@ __all__ = [
     "training_rates",
 ]
 
-Matrix = NDArray[np.float64]
-Vector = NDArray[np.float64]
-Mask = NDArray[np.bool_]
-
-TRAINING_ROWS = 3_000
-"""Complete rows that pairs are drawn from, at most (as in the authors' scripts)."""
+MAX_TRAINING_ROWS = 3_000
+"""Largest number of complete rows that training pairs are drawn from, as in the authors' scripts."""
 
 MIN_MASKED_SHARE = 0.2
-"""Share of training rows that get a gap, at least."""
+"""Smallest share of training rows in which a cell is hidden."""
 
-PREDICTED_PAIRS = 100_000
+CHUNK_PAIRS = 100_000
 """Pairs whose features are held in memory at once."""
 
-FARTHEST = 1e30
-"""Distance, in the regressor's unit, beyond which all are alike: single precision ends at 3e38."""
+MAX_SCALED_DISTANCE = 1e30
+"""Larger distances, in the regressor's unit, are cut to this: its single precision ends at 3e38."""
 
-IMPORTANCE_PAIRS = 500
-"""Pairs on which permutation importances are measured, at most."""
+MAX_IMPORTANCE_PAIRS = 500
+"""Largest number of pairs on which permutation importances are measured."""
 
-KEPT_BYTES = 32 * 2**20
-"""Memory that the training pairs kept with a model take, at most: half a million pairs."""
+MAX_KEPT_BYTES = 32 * 2**20
+"""Largest memory for the training pairs that are kept with a model: about half a million pairs."""
 
-STACKED_CELLS = 4_000_000
-"""Cells of shuffled copies held in memory at once."""
+MAX_SHUFFLED_CELLS = 4_000_000
+"""Largest number of cells of shuffled copies in memory at once."""
 
 
 @runtime_checkable
@@ -74,24 +71,24 @@ class Regressor(Protocol):
         ...
 
     def predict(self, X: Matrix) -> Vector:
-        """Distances of other pairs."""
+        """Distances of pairs, from their features."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class TrainingPairs:
-    """The pairs that a regressor was fitted on, so that it can be fitted again: no row is among them.
+    """The pairs that a regressor was fitted on, kept so that it can be fitted again; they hold no rows.
 
     Parameters
     ----------
-    gaps : (pairs, bytes) array of uint8
-        Missing cells of the first row, then of the second, eight to a byte.
-    n_gaps : int
-        Twice the number of columns.
+    packed_missing : (pairs, bytes) array of uint8
+        Whether each cell of the first row, then of the second, is missing: eight indicators to a byte.
+    n_indicators : int
+        Number of these indicators: twice the number of columns.
     imputed : (pairs, imputers) array
         Distances after each imputation, in the regressor's unit.
     distances : (pairs,) array
-        What the regressor learned, in its unit.
+        The distances to predict, in the regressor's unit.
 
     Examples
     --------
@@ -101,22 +98,22 @@ class TrainingPairs:
     array([[1. , 0. , 2.5]])
     """
 
-    gaps: NDArray[np.uint8]
-    n_gaps: int
+    packed_missing: NDArray[np.uint8]
+    n_indicators: int
     imputed: Matrix
     distances: Vector
 
     @classmethod
     def of(cls, features: Matrix, distances: Vector, n_imputers: int) -> "TrainingPairs":
-        """Pairs from the features and distances that were fitted."""
-        gaps = np.packbits(features[:, :-n_imputers] > 0, axis=1)
-        return cls(gaps, features.shape[1] - n_imputers, features[:, -n_imputers:].copy(), distances)
+        """Pairs from the features and distances that a regressor was fitted on."""
+        packed_missing = np.packbits(features[:, :-n_imputers] > 0, axis=1)
+        return cls(packed_missing, features.shape[1] - n_imputers, features[:, -n_imputers:].copy(), distances)
 
     def features(self) -> Matrix:
-        """Features that were fitted: (pairs, features)."""
-        features = np.empty((len(self.distances), self.n_gaps + self.imputed.shape[1]))
-        features[:, : self.n_gaps] = np.unpackbits(self.gaps, axis=1, count=self.n_gaps)
-        features[:, self.n_gaps :] = self.imputed
+        """Features that the regressor was fitted on: (pairs, features)."""
+        features = np.empty((len(self.distances), self.n_indicators + self.imputed.shape[1]))
+        features[:, : self.n_indicators] = np.unpackbits(self.packed_missing, axis=1, count=self.n_indicators)
+        features[:, self.n_indicators :] = self.imputed
         return features
 
 
@@ -127,17 +124,17 @@ class LearnedDistance:
     Parameters
     ----------
     regressor : Regressor
-        Fitted on all pairs.
+        Fitted on all training pairs.
     imputers : tuple of FittedImputer
         Fitted on the reference.
     error : float
-        Standard deviation of the residuals on pairs of unseen rows.
+        Standard deviation of the residuals on pairs of rows that were not trained on.
     importances : (features,) array
-        Share of each pair feature: missing cells of the first row, of the second row, imputed distances.
+        Importance of each pair feature, in all 1: missing cells of the first row, of the second row, imputed distances.
     scale : float
-        Unit in which the regressor sees distances: boosted trees count in single precision.
+        The regressor's unit of distance: boosted trees compute in single precision, so distances are scaled.
     pairs : TrainingPairs or None
-        Kept where the regressor can only be stored by fitting it again, and the pairs are not too many.
+        Kept if the regressor can only be stored by fitting it again, and the pairs are not too many.
     """
 
     regressor: Regressor
@@ -147,15 +144,15 @@ class LearnedDistance:
     scale: float = 1.0
     pairs: TrainingPairs | None = None
 
-    def between(self, values: Matrix, missing: Mask, first: NDArray[np.intp], second: NDArray[np.intp]) -> Vector:
-        """Distances of pairs of rows, given by their positions: (pairs,).
+    def between(self, values: Matrix, missing: Mask, first: Indices, second: Indices) -> Vector:
+        """Distances of pairs of rows, given by the positions of both: (pairs,).
 
-        A pair of two complete rows has its exact distance.
+        Between two complete rows the distance is exact.
         """
         filled = [impute(imputer, values) for imputer in self.imputers]
         result = np.empty(len(first))
-        for start in range(0, len(first), PREDICTED_PAIRS):
-            one, two = first[start : start + PREDICTED_PAIRS], second[start : start + PREDICTED_PAIRS]
+        for start in range(0, len(first), CHUNK_PAIRS):
+            one, two = first[start : start + CHUNK_PAIRS], second[start : start + CHUNK_PAIRS]
             features = pair_features(
                 missing[one], missing[two], [rows[one] for rows in filled], [rows[two] for rows in filled]
             )
@@ -167,7 +164,7 @@ class LearnedDistance:
     def to_centres(self, values: Matrix, missing: Mask, centres: Matrix) -> Matrix:
         """Distances of incomplete rows to complete centres: (rows, bins)."""
         filled = [impute(imputer, values) for imputer in self.imputers]
-        step = max(PREDICTED_PAIRS // len(centres), 1)
+        step = max(CHUNK_PAIRS // len(centres), 1)
         result = np.empty((len(values), len(centres)))
         for start in range(0, len(values), step):
             part = slice(start, start + step)
@@ -176,22 +173,23 @@ class LearnedDistance:
         return result
 
     def _predict(self, features: Matrix) -> Vector:
-        """Distances of pairs; never negative, whatever the regressor says."""
+        """Distances of pairs; a negative prediction counts as 0."""
         features[:, -len(self.imputers) :] /= self.scale
-        np.clip(features, None, FARTHEST, out=features)
+        np.clip(features, None, MAX_SCALED_DISTANCE, out=features)
         return np.clip(_predict(self.regressor, features), 0.0, None) * self.scale
 
 
 @dataclass(frozen=True, eq=False)
 class ImputedDistance:
-    """Distances after one imputation: the plain way, kept for comparison (configuration 2).
+    """Distances after imputation by one method, for comparison (configuration 2 of the paper).
 
     Parameters
     ----------
     imputer : FittedImputer
         Fitted on the reference.
     error : float
-        Zero: imputation does not know its error.
+        0: imputation has no estimate of its error.
+    importances : (0,) array
     """
 
     imputer: FittedImputer
@@ -207,8 +205,8 @@ class ImputedDistance:
 def default_regressor(rng: np.random.Generator) -> Any:
     """Histogram gradient boosting with few small trees.
 
-    The features already are distances, so little is left to learn: on the paper's five distributions 25 trees
-    of 8 leaves have a smaller error than 60 of 16, and six fits take a fraction of a second.
+    The features include distances already, so little is left to learn: on the paper's five distributions 25 trees of 8
+    leaves have a smaller error than 60 trees of 16 leaves, and six fits take a fraction of a second.
 
     Examples
     --------
@@ -222,7 +220,7 @@ def default_regressor(rng: np.random.Generator) -> Any:
 
 
 def training_rates(rates: Vector) -> Vector:
-    """Rates at which complete rows are masked for training.
+    """Rates at which cells of complete rows are hidden for training.
 
     Parameters
     ----------
@@ -232,9 +230,9 @@ def training_rates(rates: Vector) -> Vector:
     Returns
     -------
     rates : (columns,) array
-        The same where at least a fifth of the rows gets a gap by them. Lower ones are raised in
-        proportion until it does, since too few gaps teach nothing; where nothing is missing, every
-        column gets the same rate, so that a window with gaps can be counted all the same.
+        The same if they hide a cell in at least a fifth of the rows. Otherwise they are multiplied until they do, since
+        too few hidden cells teach nothing. If nothing is missing in the reference, all columns get the same rate, so
+        that windows with missing values can be counted nevertheless.
 
     Examples
     --------
@@ -259,7 +257,7 @@ def training_rates(rates: Vector) -> Vector:
 def learn_distance(
     values: Matrix,
     rates: Vector,
-    owner: NDArray[np.intp],
+    owner: Indices,
     imputers: tuple[FittedImputer, ...],
     *,
     regressor: Regressor | None,
@@ -276,17 +274,17 @@ def learn_distance(
     rates : (input columns,) array
         Rates at which cells are hidden.
     owner : (matrix columns,) array
-        Input column of each matrix column: the levels of one category are hidden together.
+        Input column of each matrix column: all matrix columns of an input column are hidden together.
     imputers : tuple of FittedImputer
         Fitted on the reference.
     regressor : Regressor or None
-        None is `default_regressor`. Cloned, never fitted itself.
+        None means `default_regressor`. It is cloned before it is fitted.
     n_splits : int
-        Folds of rows.
+        Number of folds of rows.
     max_pairs : int or None
-        Pairs are sampled above this number; None takes all.
+        Above this number pairs are sampled; None takes all.
     centres : (bins, matrix columns) array or None
-        With centres, pairs are of a row and a centre; without, of two different rows, as published.
+        With centres, a pair is a row and a centre; without, two different rows, as published.
     rng : numpy.random.Generator
 
     Returns
@@ -295,16 +293,16 @@ def learn_distance(
 
     Notes
     -----
-    Paper: Alg. 1, Eq. (1) and (2). Pairs are unordered. A pair without any gap is left out: its distance is
-    known, and its residual would make the error too small. Folds share no row: a pair is for validation
-    where both its rows are in the fold, for training where neither is.
+    Paper: Alg. 1, Eq. (1) and (2). Pairs are unordered. A pair without any missing cell is left out: its distance is
+    known, and its residual would make the error too small. Folds share no row: a pair is used for validation if both
+    its rows are in the fold, and for training if neither is.
     """
     rows = _sample_rows(values, rng)
-    hidden = _hide(len(rows), rates, rng)
+    hidden = _draw_hidden(len(rows), rates, rng)
     first, second = _draw_pairs(hidden, centres, max_pairs, rng)
     features = _training_features(rows, hidden, owner, imputers, first, second, centres)
     others = rows if centres is None else centres
-    distances = _norms(rows, others, first, second)
+    distances = _pair_distances(rows, others, first, second)
     scale = float(np.median(distances)) or float(distances.max(initial=0.0)) or 1.0
     distances /= scale
     features[:, -len(imputers) :] /= scale
@@ -335,8 +333,8 @@ def pair_features(
 
     Notes
     -----
-    Paper: Alg. 1, lines 9 to 13: features 1 to 2n tell which cells are missing, feature 2n + i is the
-    distance after the i-th imputation.
+    Paper: Alg. 1, lines 9 to 13. Features 1 to 2n indicate which cells are missing; feature 2n + i is the distance
+    after the i-th imputation.
 
     Examples
     --------
@@ -361,7 +359,7 @@ def published_regressor() -> Any:
 
 
 def _seeded(regressor: Regressor, rng: np.random.Generator) -> Any:
-    """A copy whose open seed is drawn, so that the same ``random_state`` gives the same result."""
+    """Copy of a regressor; if its seed is open it is drawn, so that the same ``random_state`` gives the same result."""
     copy: Any = clone(regressor, safe=False)
     settings = copy.get_params() if hasattr(copy, "get_params") else {}
     if "random_state" in settings and settings["random_state"] is None:
@@ -371,21 +369,22 @@ def _seeded(regressor: Regressor, rng: np.random.Generator) -> Any:
 
 def _fit(template: Regressor, features: Matrix, distances: Vector) -> Any:
     fitted: Any = clone(template, safe=False)
-    # Several threads add up in another order: the same seed would give other digits on another machine.
+    # The order in which threads add numbers varies: the same seed would give other digits on another machine.
     with limit_threads(None):
         fitted.fit(features, distances)
     return fitted
 
 
 def _keep_pairs(fitted: Regressor, features: Matrix, distances: Vector, n_imputers: int) -> TrainingPairs | None:
-    each = -(-features.shape[1] // 8) + 8 * (n_imputers + 1)
-    affordable = len(features) * each <= KEPT_BYTES
-    again = isinstance(fitted, HistGradientBoostingRegressor)
-    return TrainingPairs.of(features, distances, n_imputers) if again and affordable else None
+    """Training pairs, if the regressor can only be stored by fitting it again and they are not too many."""
+    bytes_per_pair = -(-features.shape[1] // 8) + 8 * (n_imputers + 1)
+    affordable = len(features) * bytes_per_pair <= MAX_KEPT_BYTES
+    needed = isinstance(fitted, HistGradientBoostingRegressor)
+    return TrainingPairs.of(features, distances, n_imputers) if needed and affordable else None
 
 
 def _predict(regressor: Regressor, features: Matrix) -> Vector:
-    """Predictions as a vector of finite numbers, or an error that names the regressor."""
+    """Predictions as a vector of finite numbers; anything else raises a ParameterError that names the regressor."""
     try:
         predicted = np.asarray(regressor.predict(features), dtype=float).reshape(-1)
     except (TypeError, ValueError) as error:
@@ -398,35 +397,35 @@ def _predict(regressor: Regressor, features: Matrix) -> Vector:
     return predicted
 
 
-def _hide(n_rows: int, rates: Vector, rng: np.random.Generator) -> Mask:
+def _draw_hidden(n_rows: int, rates: Vector, rng: np.random.Generator) -> Mask:
     """Cells to hide, in at least a fifth of the rows: by chance alone a small table might get none."""
     hidden = draw_mask(n_rows, rates, rng)
-    whole = rng.permutation(np.flatnonzero(~np.any(hidden, axis=1)))
-    short = int(np.ceil(MIN_MASKED_SHARE * n_rows)) - (n_rows - len(whole))
-    if short > 0:
-        columns = rng.choice(len(rates), size=short, p=rates / rates.sum())
-        hidden[whole[:short], columns] = True
+    untouched = rng.permutation(np.flatnonzero(~np.any(hidden, axis=1)))
+    n_lacking = int(np.ceil(MIN_MASKED_SHARE * n_rows)) - (n_rows - len(untouched))
+    if n_lacking > 0:
+        columns = rng.choice(len(rates), size=n_lacking, p=rates / rates.sum())
+        hidden[untouched[:n_lacking], columns] = True
     return hidden
 
 
 def _sample_rows(values: Matrix, rng: np.random.Generator) -> Matrix:
-    if len(values) <= TRAINING_ROWS:
+    if len(values) <= MAX_TRAINING_ROWS:
         return values
-    return values[np.sort(rng.choice(len(values), TRAINING_ROWS, replace=False))]
+    return values[np.sort(rng.choice(len(values), MAX_TRAINING_ROWS, replace=False))]
 
 
 def _draw_pairs(
     hidden: Mask, centres: Matrix | None, max_pairs: int | None, rng: np.random.Generator
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """First and second member of each pair; at least one has a gap."""
-    gap: Mask = np.any(hidden, axis=1)
+) -> tuple[Indices, Indices]:
+    """Positions of the first and the second member of each pair; at least one has a hidden cell."""
+    incomplete: Mask = np.any(hidden, axis=1)
     if centres is None:
         first, second = np.triu_indices(len(hidden), k=1)
-        useful = gap[first] | gap[second]
+        useful = incomplete[first] | incomplete[second]
         first, second = first[useful], second[useful]
     else:
-        first = np.repeat(np.flatnonzero(gap), len(centres))
-        second = np.tile(np.arange(len(centres)), int(gap.sum()))
+        first = np.repeat(np.flatnonzero(incomplete), len(centres))
+        second = np.tile(np.arange(len(centres)), int(incomplete.sum()))
     if max_pairs is not None and len(first) > max_pairs:
         chosen = np.sort(rng.choice(len(first), max_pairs, replace=False))
         first, second = first[chosen], second[chosen]
@@ -436,10 +435,10 @@ def _draw_pairs(
 def _training_features(
     rows: Matrix,
     hidden: Mask,
-    owner: NDArray[np.intp],
+    owner: Indices,
     imputers: tuple[FittedImputer, ...],
-    first: NDArray[np.intp],
-    second: NDArray[np.intp],
+    first: Indices,
+    second: Indices,
     centres: Matrix | None,
 ) -> Matrix:
     masked = np.where(hidden[:, owner], np.nan, rows)
@@ -450,21 +449,23 @@ def _training_features(
         features[:, n_columns : 2 * n_columns] = hidden[second]
     for index, imputer in enumerate(imputers):
         filled = impute(imputer, masked)
-        features[:, 2 * n_columns + index] = _norms(filled, filled if centres is None else centres, first, second)
+        features[:, 2 * n_columns + index] = _pair_distances(
+            filled, filled if centres is None else centres, first, second
+        )
     return features
 
 
-def _norms(one: Matrix, two: Matrix, first: NDArray[np.intp], second: NDArray[np.intp]) -> Vector:
-    """Distances of rows of one table to rows of another, a chunk of pairs at a time."""
+def _pair_distances(one: Matrix, two: Matrix, first: Indices, second: Indices) -> Vector:
+    """Euclidean distances of rows ``first`` of one matrix to rows ``second`` of another, chunk by chunk: (pairs,)."""
     result = np.empty(len(first))
-    for start in range(0, len(first), PREDICTED_PAIRS):
-        part = slice(start, start + PREDICTED_PAIRS)
+    for start in range(0, len(first), CHUNK_PAIRS):
+        part = slice(start, start + CHUNK_PAIRS)
         result[part] = np.linalg.norm(one[first[part]] - two[second[part]], axis=1)
     return result
 
 
 def _centre_features(missing: Mask, filled: list[Matrix], centres: Matrix) -> Matrix:
-    """Features of all pairs of a row and a centre, rows first: (rows x bins, features)."""
+    """Features of all pairs of a row and a centre, row by row: (rows x bins, features)."""
     n_rows, n_columns = missing.shape
     n_bins = len(centres)
     features = np.zeros((n_rows, n_bins, 2 * n_columns + len(filled)))
@@ -478,29 +479,29 @@ def _validation_error(
     template: Regressor,
     features: Matrix,
     distances: Vector,
-    folds: tuple[NDArray[np.intp], NDArray[np.intp]],
+    folds: tuple[Indices, Indices],
     n_splits: int,
 ) -> float:
-    """Residual standard error on pairs of rows not trained on. Paper: Eq. (2)."""
-    squares, count = 0.0, 0
+    """Residual standard error on pairs of rows that were not trained on. Paper: Eq. (2)."""
+    sum_of_squares, n_residuals = 0.0, 0
     for fold in range(n_splits):
         inside = (folds[0] == fold) & (folds[1] == fold)
         outside = (folds[0] != fold) & (folds[1] != fold)
         if inside.any() and outside.any():
             fitted = _fit(template, features[outside], distances[outside])
             residuals = distances[inside] - _predict(fitted, features[inside])
-            squares += float(residuals @ residuals)
-            count += len(residuals)
-    if count <= 2:
+            sum_of_squares += float(residuals @ residuals)
+            n_residuals += len(residuals)
+    if n_residuals <= 2:
         raise ParameterError(
-            f"The distance error could not be estimated from {count} validation pairs, expected more than 2. "
+            f"The distance error could not be estimated from {n_residuals} validation pairs, expected more than 2. "
             "Use fewer n_splits, a larger max_pairs or more rows."
         )
-    return float(np.sqrt(squares / (count - 2)))
+    return float(np.sqrt(sum_of_squares / (n_residuals - 2)))
 
 
 def _importances(fitted: Any, features: Matrix, distances: Vector, rng: np.random.Generator) -> Vector:
-    """Shares of the features: by total gain where the regressor tells it, else by permutation."""
+    """Importances of the features, in all 1: the regressor's own if it has them, otherwise by permutation."""
     raw = getattr(fitted, "feature_importances_", None)
     if raw is None:
         raw = _permutation_importances(fitted, features, distances, rng)
@@ -511,20 +512,20 @@ def _importances(fitted: Any, features: Matrix, distances: Vector, rng: np.rando
 def _permutation_importances(
     fitted: Regressor, features: Matrix, distances: Vector, rng: np.random.Generator
 ) -> Vector:
-    """Rise of the squared error when a feature is shuffled, all features in one prediction.
+    """Increase of the mean squared error when a feature is shuffled: (features,).
 
-    One call instead of one for each feature (as scikit-learn's own function makes them) is ten times faster
-    on so few pairs.
+    Many features share one call of ``predict``; one call for each feature, as in scikit-learn's own function, takes ten
+    times as long on so few pairs.
     """
-    chosen = rng.permutation(len(features))[:IMPORTANCE_PAIRS]
+    chosen = rng.permutation(len(features))[:MAX_IMPORTANCE_PAIRS]
     pairs, truth = features[chosen], distances[chosen]
-    base = float(((_predict(fitted, pairs) - truth) ** 2).mean())
-    rises = []
-    for block in np.array_split(np.arange(pairs.shape[1]), -(-pairs.shape[1] * pairs.size // STACKED_CELLS)):
+    unshuffled = float(((_predict(fitted, pairs) - truth) ** 2).mean())
+    increases = []
+    for block in np.array_split(np.arange(pairs.shape[1]), -(-pairs.shape[1] * pairs.size // MAX_SHUFFLED_CELLS)):
         stacked = np.repeat(pairs[None], len(block), axis=0)
         for position, feature in enumerate(block):
             stacked[position, :, feature] = rng.permutation(pairs[:, feature])
         predicted = _predict(fitted, stacked.reshape(-1, pairs.shape[1])).reshape(len(block), -1)
-        rises.append(((predicted - truth) ** 2).mean(axis=1) - base)
-    positive: Vector = np.clip(np.concatenate(rises), 0.0, None)
-    return positive
+        increases.append(((predicted - truth) ** 2).mean(axis=1) - unshuffled)
+    importances: Vector = np.clip(np.concatenate(increases), 0.0, None)
+    return importances

@@ -1,32 +1,33 @@
-"""Distances and their error to weights of bins: the fuzzy half of MDL-FWF.
+"""Weights of bins from distances and their error: the fuzzy half of MDL-FWF.
 
-A membership function takes distances (rows, bins) and an error, and returns degrees of membership
-of the same shape, in which the nearest bin has 1. `fuzzy_weights` keeps the nearest Q and lets each
-row sum to 1.
+A membership is a function that takes distances (rows, bins) and their error, and returns degrees of membership of the
+same shape, in which the nearest bin has 1. `fuzzy_weights` keeps the degrees of the nearest Q bins and divides those of
+each row by their sum. To add a membership, write such a function here and name it in `MEMBERSHIPS`; everything else
+takes the names from there.
 """
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import erfc
+
+from gapdrift._typing import Matrix
 
 __all__ = ["MEMBERSHIPS", "crisp", "fuzzy_weights", "gaussian", "triangular"]
 
-Matrix = NDArray[np.float64]
 
+def _relative_excess(distances: Matrix, error: ArrayLike) -> Matrix:
+    """How much farther each bin is than the nearest, in units of twice the error: (d_z - d_1) / (2 sigma).
 
-def _lead(distances: Matrix, error: ArrayLike) -> Matrix:
-    """(d_1 - d_z) / (2 error): 0 for the nearest bin, negative for the others.
-
-    An error of zero leaves the nearest bin 0 and sends the others to minus infinity.
+    It is 0 for the nearest bin. With an error of zero it is infinite for every bin that is farther.
     """
     nearest = distances.min(axis=1, keepdims=True)
-    column = np.asarray(error, dtype=float).reshape(-1, 1)
+    sigma = np.asarray(error, dtype=float).reshape(-1, 1)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        lead: Matrix = (nearest - distances) / (2.0 * column)
-    return np.where(distances == nearest, 0.0, lead)
+        excess: Matrix = (distances - nearest) / (2.0 * sigma)
+    return np.where(distances == nearest, 0.0, excess)
 
 
 def triangular(distances: Matrix, error: ArrayLike) -> Matrix:
@@ -43,10 +44,10 @@ def triangular(distances: Matrix, error: ArrayLike) -> Matrix:
 
     Notes
     -----
-    Paper: Eq. (4), mu_z = ((2 sigma + d_1 - d_z) / (2 sigma))^2, the area that the triangle of bin z
-    shares with that of the nearest bin. Triangles that do not meet share nothing: the side is clipped
-    at zero *before* it is squared, as in the paper's Fig. 6, where bin 4 has no weight. (The formula
-    as printed gives the bins farthest away the largest weight.)
+    Paper: Eq. (4), mu_z = ((2 sigma + d_1 - d_z) / (2 sigma))^2, the area that the triangle of bin z shares with that
+    of the nearest bin. Triangles that do not overlap share no area: the overlap is clipped at zero *before* it is
+    squared, as in the paper's Fig. 6, where bin 4 has no weight. (The formula as printed gives the farthest bins the
+    largest weights.)
 
     Examples
     --------
@@ -54,7 +55,7 @@ def triangular(distances: Matrix, error: ArrayLike) -> Matrix:
     >>> triangular(np.array([[1.0, 1.2, 4.0, 9.0]]), 0.5)
     array([[1.  , 0.64, 0.  , 0.  ]])
     """
-    return np.clip(1.0 + _lead(distances, error), 0.0, None) ** 2
+    return np.clip(1.0 - _relative_excess(distances, error), 0.0, None) ** 2
 
 
 def gaussian(distances: Matrix, error: ArrayLike) -> Matrix:
@@ -71,8 +72,8 @@ def gaussian(distances: Matrix, error: ArrayLike) -> Matrix:
 
     Notes
     -----
-    Paper: Eq. (6), mu_z = 1 + erf((d_1 - d_z) / (2 sqrt(2) sigma)). Computed as erfc(-x), which is the
-    same and keeps small degrees exact.
+    Paper: Eq. (6), mu_z = 1 + erf((d_1 - d_z) / (2 sqrt(2) sigma)). Computed as erfc((d_z - d_1) / (2 sqrt(2) sigma)),
+    which is the same number and keeps small degrees accurate.
 
     Examples
     --------
@@ -80,21 +81,22 @@ def gaussian(distances: Matrix, error: ArrayLike) -> Matrix:
     >>> gaussian(np.array([[1.0, 1.2, 4.0, 9.0]]), 0.5).round(4)
     array([[1.    , 0.8415, 0.0027, 0.    ]])
     """
-    degrees: Matrix = erfc(-_lead(distances, error) / np.sqrt(2.0))
+    degrees: Matrix = erfc(_relative_excess(distances, error) / np.sqrt(2.0))
     return degrees
 
 
 def crisp(distances: Matrix, error: ArrayLike) -> Matrix:  # noqa: ARG001
-    """Degrees of membership that leave each row in its nearest bin.
+    """Degrees of membership that put each row into its nearest bin only.
 
     Parameters
     ----------
     distances : (rows, bins) array
-    error : ignored, so that all memberships are called alike
+    error : ignored
+        Taken so that all memberships are called in the same way.
 
     Returns
     -------
-    degrees : (rows, bins) array of 0 and 1; the first of equally near bins has the 1
+    degrees : (rows, bins) array of 0 and 1; of equally near bins, the first has the 1
 
     Examples
     --------
@@ -110,22 +112,24 @@ def crisp(distances: Matrix, error: ArrayLike) -> Matrix:  # noqa: ARG001
 MEMBERSHIPS: Mapping[str, Callable[[Matrix, ArrayLike], Matrix]] = MappingProxyType(
     {"crisp": crisp, "gaussian": gaussian, "triangular": triangular}
 )
+"""Membership functions by the name that users give."""
 
 
 def fuzzy_weights(
     distances: Matrix, error: ArrayLike, *, membership: str = "triangular", top_q: int | None = None
 ) -> Matrix:
-    """Weight of each bin for each row; rows sum to 1.
+    """Weight of each bin for each row; the weights of a row sum to 1.
 
     Parameters
     ----------
     distances : (rows, bins) array
     error : float or (rows,) array, at least 0
         Standard deviation of the distances.
-    membership : {"triangular", "gaussian", "crisp"}
+    membership : str
+        A name in `MEMBERSHIPS`.
     top_q : int or None
-        Only the nearest ``top_q`` bins get weight; None, or more than there are bins, is all of
-        them. Of equally near bins the first comes first.
+        Only the nearest ``top_q`` bins get weight. None, or a number larger than that of the bins, means all of them.
+        Equally near bins keep their order.
 
     Returns
     -------
@@ -133,7 +137,7 @@ def fuzzy_weights(
 
     Notes
     -----
-    Paper: Eq. (3) and, with ``top_q``, Eq. (8); inserted into them, Eq. (5) and (7).
+    Paper: Eq. (3) and, with ``top_q``, Eq. (8). With the two fuzzy memberships inserted they become Eq. (5) and (7).
 
     Examples
     --------

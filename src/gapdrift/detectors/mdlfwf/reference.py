@@ -1,12 +1,12 @@
-"""The fitted reference of MDL-FWF: composes encoding, distances, bins and memberships; counts and tests."""
+"""The fitted reference of MDL-FWF, which counts and tests: encoding, distances, bins and memberships put together."""
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from gapdrift._typing import Mask, Matrix, Vector
 from gapdrift.counting.evidence import Evidence
 from gapdrift.detectors.mdlfwf.distance import (
     ImputedDistance,
@@ -19,7 +19,7 @@ from gapdrift.detectors.mdlfwf.membership import fuzzy_weights
 from gapdrift.errors import InputError
 from gapdrift.inference.pearson import MIN_EXPECTED, expected_frequencies, pearson
 from gapdrift.models.imputation import FittedImputer, Imputer, fit_imputers, impute
-from gapdrift.models.partition import ROWS_PER_BIN, Partition, default_bins, fit_partition
+from gapdrift.models.partition import ROWS_PER_BIN, Partition, default_n_bins, fit_partition
 from gapdrift.results import BinFinding, DriftResult, FeatureFinding, Finding
 from gapdrift.tables.encoding import Encoded, encode
 from gapdrift.tables.missingness import missing_rates
@@ -27,27 +27,22 @@ from gapdrift.tables.schema import Schema, learn_schema
 
 __all__ = ["MIN_ROWS", "FuzzyReference", "FuzzySettings", "fit_fuzzy_reference"]
 
-Matrix = NDArray[np.float64]
-
 MIN_ROWS = 20
-"""Reference rows below which nothing is fitted: two bins of ten rows are the least Pearson's test bears."""
+"""Smallest number of reference rows: two bins of ten rows are the least that Pearson's test can do with."""
 
 MIN_COMPLETE_PER_BIN = 5
-"""Complete rows for each bin below which bins and distances are learned on imputed rows instead."""
+"""With fewer complete rows for each bin than this, bins and distances are learned on imputed rows instead."""
 
-PROBES = 8
-"""Reference rows measured with cells hidden, to tell one distance model from another."""
+FINGERPRINT_ROWS = 8
+"""Reference rows whose predicted distances, with cells hidden, enter the fingerprint."""
 
-COUNTED_ROWS = 16_384
+CHUNK_ROWS = 16_384
 """Rows counted at once."""
 
 
 @dataclass(frozen=True)
 class FuzzySettings:
-    """Settings of MDL-FWF, checked.
-
-    Parameters are those of `gapdrift.MDLFWF`.
-    """
+    """Checked settings of MDL-FWF; the parameters are those of `gapdrift.MDLFWF`."""
 
     membership: str
     top_q: int | None
@@ -65,7 +60,7 @@ class FuzzySettings:
 
 @dataclass(frozen=True, eq=False)
 class FuzzyReference:
-    """All that MDL-FWF learned from a reference.
+    """Everything that MDL-FWF learned from a reference.
 
     Parameters
     ----------
@@ -74,13 +69,14 @@ class FuzzyReference:
     distance : LearnedDistance or ImputedDistance
     membership : str
     top_q : int or None
-    gaps : (input columns,) array of bool
-        Columns that have gaps in the reference.
+    has_missing : (input columns,) array of bool
+        Whether a column has missing cells in the reference.
     evidence : Evidence
-        Of the reference itself.
+        Evidence of the reference itself.
     origin : str
-        Fingerprint.
+        Fingerprint of everything that decides how rows are counted.
     notes : tuple of str
+        Sentences for the user.
     """
 
     schema: Schema
@@ -88,7 +84,7 @@ class FuzzyReference:
     distance: LearnedDistance | ImputedDistance
     membership: str
     top_q: int | None
-    gaps: NDArray[np.bool_]
+    has_missing: Mask
     evidence: Evidence
     origin: str
     notes: tuple[str, ...]
@@ -98,7 +94,7 @@ class FuzzyReference:
         return _count(self, encode(table, self.schema))
 
     def test(self, window: Evidence, alpha: float) -> DriftResult:
-        """Result of the evidence of a window against that of the reference."""
+        """Result of comparing the evidence of a window with that of the reference."""
         window.check_like(self.evidence)
         finding = pearson(self.evidence.sums["weights"], window.sums["weights"])
         drift = finding.p_value < alpha if finding.determined else None
@@ -112,12 +108,12 @@ class FuzzyReference:
             None,
             _feature_findings(self, window),
             _bin_findings(self, window, finding),
-            (*self.notes, *sorted(window.notes), *_doubts(self, window, finding)),
+            (*self.notes, *sorted(window.notes), *_test_notes(self, window, finding)),
         )
 
 
 def fit_fuzzy_reference(table: Any, settings: FuzzySettings, rng: np.random.Generator) -> FuzzyReference:
-    """Reference of MDL-FWF: schema, imputers, bins, distance model and own evidence.
+    """Reference of MDL-FWF: schema, imputers, bins, distance model and the evidence of its own rows.
 
     Parameters
     ----------
@@ -131,23 +127,24 @@ def fit_fuzzy_reference(table: Any, settings: FuzzySettings, rng: np.random.Gene
 
     Notes
     -----
-    Bins and distances are learned on complete rows. Where these are fewer than five for each bin, or than
-    20 in all, they are learned on all rows as the last imputer of the pool fills them, and a note says so.
+    Bins and distances are learned on the complete rows. If these are fewer than 20, or fewer than five for each bin,
+    all rows are used instead, completed by the last of the imputers, and a note says so.
     """
     schema = learn_schema(table, target=settings.target, categories=settings.categories, ignore=settings.ignore)
     rows = encode(table, schema)
     n_bins, notes = _choose_bins(len(rows), settings)
     imputers = fit_imputers(settings.imputers, rows.values, rng)
-    solid, more = _solid_rows(rows, imputers, n_bins, settings)
-    partition = fit_partition(solid, n_bins, rng)
-    distance = _fit_distance(solid, rows, schema, imputers, partition, settings, rng)
-    notes = (*schema.notes, *notes, *more, *_after_notes(partition, n_bins, settings))
-    gaps: NDArray[np.bool_] = np.any(rows.missing, axis=0)
-    parts = (schema, partition, distance, settings.membership, settings.top_q, gaps)
+    completed, completion_notes = _completed_rows(rows, imputers, n_bins, settings)
+    partition = fit_partition(completed, n_bins, rng)
+    distance = _fit_distance(completed, rows, schema, imputers, partition, settings, rng)
+    notes = (*schema.notes, *notes, *completion_notes, *_bin_notes(partition, n_bins, settings))
     notes += _rate_notes(rows, schema) if settings.distance == "learned" else ()
+    has_missing: Mask = np.any(rows.missing, axis=0)
     origin = _fingerprint(schema, partition, distance, settings, rows)
-    blank = FuzzyReference(*parts, Evidence(0, {}), origin, notes)
-    return FuzzyReference(*parts, _count(blank, rows), origin, notes)
+    uncounted = FuzzyReference(
+        schema, partition, distance, settings.membership, settings.top_q, has_missing, Evidence(0, {}), origin, notes
+    )
+    return replace(uncounted, evidence=_count(uncounted, rows))
 
 
 def _choose_bins(n_rows: int, settings: FuzzySettings) -> tuple[int, tuple[str, ...]]:
@@ -156,7 +153,7 @@ def _choose_bins(n_rows: int, settings: FuzzySettings) -> tuple[int, tuple[str, 
             f"The reference has {n_rows} row(s), expected at least {MIN_ROWS}. Collect more, or join "
             "several windows into one reference."
         )
-    n_bins = default_bins(n_rows) if settings.n_bins is None else settings.n_bins
+    n_bins = default_n_bins(n_rows) if settings.n_bins is None else settings.n_bins
     if n_bins > n_rows:
         raise InputError(f"n_bins is {n_bins} but the reference has only {n_rows} rows. Ask for fewer bins.")
     if n_rows < n_bins * ROWS_PER_BIN:
@@ -168,10 +165,10 @@ def _choose_bins(n_rows: int, settings: FuzzySettings) -> tuple[int, tuple[str, 
     return n_bins, ()
 
 
-def _solid_rows(
+def _completed_rows(
     rows: Encoded, imputers: tuple[FittedImputer, ...], n_bins: int, settings: FuzzySettings
 ) -> tuple[Matrix, tuple[str, ...]]:
-    """Rows without NaN to learn from, and a note where they are imputed ones."""
+    """Rows without missing values to learn from, and a note if they had to be imputed."""
     complete = rows.values[~np.isnan(rows.values).any(axis=1)]
     if settings.distance == "imputed":
         return impute(imputers[-1], rows.values), ()
@@ -185,7 +182,7 @@ def _solid_rows(
 
 
 def _fit_distance(
-    solid: Matrix,
+    completed: Matrix,
     rows: Encoded,
     schema: Schema,
     imputers: tuple[FittedImputer, ...],
@@ -195,12 +192,11 @@ def _fit_distance(
 ) -> LearnedDistance | ImputedDistance:
     if settings.distance == "imputed":
         return ImputedDistance(imputers[-1])
-    # A column without any value has no cell to hide; its rate of 1 must not drown the others.
-    compared = np.isin(np.arange(len(schema.columns)), schema.owner)
+    has_values = _has_values(schema)
     rates = np.zeros(len(schema.columns))
-    rates[compared] = training_rates(missing_rates(rows.missing[:, compared]))
+    rates[has_values] = training_rates(missing_rates(rows.missing[:, has_values]))
     return learn_distance(
-        solid,
+        completed,
         rates,
         schema.owner,
         imputers,
@@ -212,18 +208,22 @@ def _fit_distance(
     )
 
 
+def _has_values(schema: Schema) -> Mask:
+    """Whether an input column has values; one without has no cell to hide, and its missing rate of 1 would mislead."""
+    return np.isin(np.arange(len(schema.columns)), schema.owner)
+
+
 def _rate_notes(rows: Encoded, schema: Schema) -> tuple[str, ...]:
-    compared = np.isin(np.arange(len(schema.columns)), schema.owner)
-    rates = missing_rates(rows.missing[:, compared])
+    rates = missing_rates(rows.missing[:, _has_values(schema)])
     if np.array_equal(training_rates(rates), rates):
         return ()
     return ("The reference has few gaps: distances were learned with cells hidden at higher rates than its own.",)
 
 
-def _after_notes(partition: Partition, n_bins: int, settings: FuzzySettings) -> tuple[str, ...]:
+def _bin_notes(partition: Partition, n_bins: int, settings: FuzzySettings) -> tuple[str, ...]:
     notes = []
     if len(partition) < n_bins:
-        notes.append(f"The reference has only {len(partition)} different place(s) for {n_bins} bins: so many are used.")
+        notes.append(f"The reference has too few different rows for {n_bins} bins: {len(partition)} are used.")
     if settings.top_q is not None and settings.top_q > len(partition):
         notes.append(f"top_q is {settings.top_q} with {len(partition)} bins: all bins are considered.")
     return tuple(notes)
@@ -232,20 +232,20 @@ def _after_notes(partition: Partition, n_bins: int, settings: FuzzySettings) -> 
 def _count(reference: FuzzyReference, rows: Encoded) -> Evidence:
     n_bins = len(reference.partition)
     weights, products = np.zeros(n_bins), np.zeros((n_bins, n_bins))
-    for start in range(0, len(rows), COUNTED_ROWS):
-        part = slice(start, start + COUNTED_ROWS)
-        shares = _memberships(reference, rows.values[part], rows.missing[part])
-        weights += shares.sum(axis=0)
-        products += shares.T @ shares
-    new_gaps = rows.missing.any(axis=0) & ~reference.gaps
-    names = [name for name, new in zip(reference.schema.names, new_gaps, strict=True) if new]
+    for start in range(0, len(rows), CHUNK_ROWS):
+        part = slice(start, start + CHUNK_ROWS)
+        row_weights = _row_weights(reference, rows.values[part], rows.missing[part])
+        weights += row_weights.sum(axis=0)
+        products += row_weights.T @ row_weights
+    newly_missing = rows.missing.any(axis=0) & ~reference.has_missing
+    names = [name for name, new in zip(reference.schema.names, newly_missing, strict=True) if new]
     notes = {f"Column {name!r} has gaps here but none in the reference." for name in names}
     sums = {"weights": weights, "products": products, "missing": rows.missing.sum(axis=0)}
     return Evidence(len(rows), sums, reference.origin, rows.notes | notes)
 
 
-def _memberships(reference: FuzzyReference, values: Matrix, missing: NDArray[np.bool_]) -> Matrix:
-    """Weights (rows, bins): a complete row is in one bin, an incomplete one in several."""
+def _row_weights(reference: FuzzyReference, values: Matrix, missing: Mask) -> Matrix:
+    """Weight of each bin for each row, (rows, bins): a complete row is in one bin, an incomplete one in several."""
     incomplete = np.isnan(values).any(axis=1)
     weights = np.empty((len(values), len(reference.partition)))
     exact = reference.partition.distances(values[~incomplete])
@@ -266,11 +266,15 @@ def _fingerprint(
     settings: FuzzySettings,
     rows: Encoded,
 ) -> str:
-    """Short text that differs where counts would: rows are measured with all cells hidden, and one column each."""
+    """Short text that differs where counts would.
+
+    What the distance model predicts is probed on a few reference rows: the first has all its cells hidden, each of the
+    others has one column hidden.
+    """
     text = repr((schema.named, schema.columns, settings.membership, settings.top_q, distance.error))
-    hidden = np.eye(PROBES, len(schema.columns), k=-1, dtype=bool)
+    hidden = np.eye(FINGERPRINT_ROWS, len(schema.columns), k=-1, dtype=bool)
     hidden[0] = True
-    known = np.where(np.isnan(rows.values), 0.0, rows.values)[:PROBES]
+    known = np.where(np.isnan(rows.values), 0.0, rows.values)[:FINGERPRINT_ROWS]
     probes = distance.to_centres(np.where(hidden[:, schema.owner], np.nan, known), hidden, partition.centres)
     return hashlib.sha256(text.encode() + partition.centres.tobytes() + probes.tobytes()).hexdigest()[:16]
 
@@ -302,24 +306,24 @@ def _bin_findings(reference: FuzzyReference, window: Evidence, finding: Finding)
     )
 
 
-def describe_centre(centre: NDArray[np.float64], schema: Schema) -> dict[str, float | str]:
-    """Centre in the user's own columns: numbers as they are, a category by its strongest level."""
+def describe_centre(centre: Vector, schema: Schema) -> dict[str, float | str]:
+    """Centre in terms of the input columns: a number, or the category with the largest entry."""
     described: dict[str, float | str] = {}
     for index, column in enumerate(schema.columns):
         entries = centre[schema.owner == index]
         if column.kind == "number":
             described[column.name] = float(entries[0])
         elif column.kind == "category":
-            described[column.name] = column.level_at(int(entries.argmax()))
+            described[column.name] = column.category_at(int(entries.argmax()))
     return described
 
 
-def _doubts(reference: FuzzyReference, window: Evidence, finding: Finding) -> tuple[str, ...]:
-    """Sentences about a test that is impossible or doubtful."""
+def _test_notes(reference: FuzzyReference, window: Evidence, finding: Finding) -> tuple[str, ...]:
+    """Sentences about a test that is impossible or only approximate."""
     if not finding.determined:
         return (finding.reason,)
     expected = expected_frequencies(reference.evidence.sums["weights"], window.sums["weights"])
-    few = int((expected[:, expected.sum(axis=0) > 0].min(axis=0) < MIN_EXPECTED).sum())
-    if not few:
+    n_small = int((expected[:, expected.sum(axis=0) > 0].min(axis=0) < MIN_EXPECTED).sum())
+    if not n_small:
         return ()
-    return (f"{few} bin(s) expect fewer than {MIN_EXPECTED:g} rows on a side: the p-value is approximate.",)
+    return (f"{n_small} bin(s) expect fewer than {MIN_EXPECTED:g} rows on a side: the p-value is approximate.",)

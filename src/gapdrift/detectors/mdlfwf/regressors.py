@@ -1,8 +1,8 @@
-"""Regressors that can be stored, without pickle and without a look into scikit-learn's private parts.
+"""Regressors that can be stored, without pickle and without the use of scikit-learn's private attributes.
 
-Linear models and forests are written as the numbers that they consist of, and come back as predictors of our own.
-Histogram boosting shows none of its numbers: its training pairs are written, it is fitted again from them, and a
-checksum of its predictions tells whether it has become the same.
+Linear models, forests and boosted trees are stored as the numbers that they consist of, and are restored as predictors
+of our own. Histogram gradient boosting has no public numbers: its training pairs are stored, it is fitted to them
+again, and a checksum of its predictions shows whether the two fits are the same.
 """
 
 import hashlib
@@ -25,6 +25,7 @@ from sklearn.ensemble import (
 from sklearn.linear_model import LinearRegression, Ridge
 
 from gapdrift._threads import limit_threads
+from gapdrift._typing import Indices, Matrix, Vector
 from gapdrift.detectors.mdlfwf.distance import Regressor, TrainingPairs
 from gapdrift.errors import StorageError
 
@@ -40,10 +41,6 @@ __all__ = [
     "store",
 ]
 
-Matrix = NDArray[np.float64]
-Vector = NDArray[np.float64]
-Indices = NDArray[np.intp]
-
 REGRESSORS: Mapping[str, Any] = MappingProxyType(
     {
         cls.__name__: cls
@@ -57,33 +54,35 @@ REGRESSORS: Mapping[str, Any] = MappingProxyType(
         )
     }
 )
-"""Regressors that can be stored; a file names one of them, and nothing else is looked up by a name from a file."""
+"""Regressors that can be stored. A name in a file must be one of these; nothing else is looked up by it."""
 
 MAX_TEXT = 100
-"""Characters of a setting."""
+"""Largest number of characters of a setting."""
 
 MAX_WORK = 1_000_000_000
-"""Trees x pairs x features of a regressor that is fitted again: about a minute."""
+"""Largest trees x pairs x features of a regressor that is fitted again: about a minute."""
 
 MAX_FEATURE_CELLS = 8_000_000
-"""Pairs x features of a regressor that is fitted again: 64 MB."""
+"""Largest pairs x features of a regressor that is fitted again: 64 MB."""
 
-MAX_HISTOGRAMS = 64 * 2**20
-"""Memory of the histograms of such a fit."""
+MAX_HISTOGRAM_BYTES = 64 * 2**20
+"""Largest memory of the histograms that such a fit needs."""
 
-HISTOGRAM_BYTES = 256 * 24
+BYTES_PER_HISTOGRAM = 256 * 24
+"""Memory of the histogram of one feature in one leaf."""
 
-PROBES = 500
-"""Made-up pairs on which a predictor must agree with the regressor that it stands for."""
+N_PROBES = 500
+"""Artificial pairs for which a stored predictor must give the same distances as the regressor that it stands for."""
 
-ROWS_AT_ONCE = 10_000
+CHUNK_PAIRS = 10_000
+"""Pairs predicted at once."""
 
 Setting = str | int | float | bool | None
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """An unfitted regressor: its class and the settings that are not the defaults.
+    """An unfitted regressor: its class and the settings that differ from the defaults.
 
     Parameters
     ----------
@@ -115,7 +114,7 @@ class LinearPredictor:
     intercept: float
 
     def fit(self, X: Matrix, y: Vector) -> Any:
-        """Refuse: what was stored is not learned anew."""
+        """Refuse to fit: a stored regressor only predicts."""
         raise NotImplementedError
 
     def predict(self, X: Matrix) -> Vector:
@@ -133,20 +132,20 @@ class TreeEnsemble:
     start, scale, divisor : float
     n_features : int
     bounds : (trees + 1,) array
-        Where the nodes of each tree begin, and where the last one ends.
+        Position of the first node of each tree, and at the end the number of all nodes.
     feature : (nodes,) array
-        Feature that a node asks for; 0 in a leaf.
+        Feature by which a node splits; 0 in a leaf.
     threshold : (nodes,) array
-        A row goes to the first child where its feature is at most this.
+        A pair goes to the first child if its feature is at most this.
     children : (nodes, 2) array
-        Counted within the tree; a leaf is its own child, any other node comes before its children.
+        Positions within the tree. A leaf is its own child; any other node comes before its children.
     value : (nodes,) array
-        What a leaf predicts.
+        Prediction of a leaf.
 
     Notes
     -----
-    Features are compared in single precision and trees are added in their order, as scikit-learn does, so that the
-    sums agree to the bit.
+    Features are compared in single precision and trees are added in their order, as in scikit-learn, so that the
+    predictions agree bit for bit.
     """
 
     start: float
@@ -160,12 +159,12 @@ class TreeEnsemble:
     value: Vector
 
     def fit(self, X: Matrix, y: Vector) -> Any:
-        """Refuse: what was stored is not learned anew."""
+        """Refuse to fit: a stored regressor only predicts."""
         raise NotImplementedError
 
     def predict(self, X: Matrix) -> Vector:
         """Distances of pairs: (pairs,)."""
-        parts = [self._predict(X[start : start + ROWS_AT_ONCE]) for start in range(0, len(X), ROWS_AT_ONCE)]
+        parts = [self._predict(X[start : start + CHUNK_PAIRS]) for start in range(0, len(X), CHUNK_PAIRS)]
         return np.concatenate(parts) if parts else np.empty(0)
 
     def _predict(self, X: Matrix) -> Vector:
@@ -181,7 +180,7 @@ class TreeEnsemble:
 
 @dataclass(frozen=True, eq=False)
 class Refit:
-    """A regressor that is fitted again: what it needs, and how to tell that it has become the same.
+    """A regressor that is fitted again: what the fit needs, and a checksum of what it must predict.
 
     Parameters
     ----------
@@ -203,7 +202,7 @@ StoredRegressor = LinearPredictor | TreeEnsemble | Refit
 
 
 def recipe_of(regressor: Any) -> Recipe:
-    """Recipe of a regressor: its class and settings.
+    """Recipe of a regressor: its class and the settings that differ from the defaults.
 
     Parameters
     ----------
@@ -226,7 +225,7 @@ def recipe_of(regressor: Any) -> Recipe:
         )
     defaults = REGRESSORS[name]().get_params(deep=False)
     settings = {
-        key: _plain(value)
+        key: _json_value(value)
         for key, value in regressor.get_params(deep=False).items()
         if type(value) is not type(defaults[key]) or value != defaults[key]
     }
@@ -251,7 +250,7 @@ def make_regressor(recipe: Recipe) -> Any:
 
 
 def store(regressor: Any, pairs: TrainingPairs | None, n_features: int) -> StoredRegressor:
-    """What is written of a fitted regressor.
+    """Form in which a fitted regressor is stored.
 
     Parameters
     ----------
@@ -268,11 +267,11 @@ def store(regressor: Any, pairs: TrainingPairs | None, n_features: int) -> Store
         return regressor
     recipe = recipe_of(regressor)
     if recipe.name in _WRITERS:
-        return _agreeing(_WRITERS[recipe.name](regressor), regressor, n_features)
+        return _checked(_WRITERS[recipe.name](regressor), regressor, n_features)
     if pairs is None:
         raise StorageError(
             f"The regressor {recipe.name} was fitted on so many pairs that they were not kept, and it cannot be stored "
-            "without them. Ask for fewer by max_pairs, such as 10000."
+            "without them. Use a smaller max_pairs, such as 10000."
         )
     stored = Refit(recipe, pairs, _digest(regressor, pairs), sklearn.__version__)
     check_refit(stored)
@@ -280,12 +279,12 @@ def store(regressor: Any, pairs: TrainingPairs | None, n_features: int) -> Store
 
 
 def restore(stored: StoredRegressor) -> tuple[Regressor, TrainingPairs | None]:
-    """Regressor as it was when it was stored, and its training pairs.
+    """Regressor as it was when it was stored, and its training pairs if they were stored.
 
     Parameters
     ----------
     stored : LinearPredictor, TreeEnsemble or Refit
-        Checked for soundness.
+        Already checked for soundness.
 
     Returns
     -------
@@ -297,38 +296,38 @@ def restore(stored: StoredRegressor) -> tuple[Regressor, TrainingPairs | None]:
     check_refit(stored)
     regressor = make_regressor(stored.recipe)
     try:
-        # What there was to warn of was said at the first fit.
+        # The user was warned when it was fitted for the first time.
         with warnings.catch_warnings(), limit_threads(None):
             warnings.simplefilter("ignore")
             regressor.fit(stored.pairs.features(), stored.pairs.distances)
             digest = _digest(regressor, stored.pairs)
-    # Settings and numbers come from a file: whatever scikit-learn has to say to them is not for the user to sort out.
+    # Settings and numbers come from a file, so any error of scikit-learn means that the file cannot be used.
     except Exception as error:
         raise StorageError(f"The regressor {stored.recipe.name} cannot be fitted again: {error}") from error
     if digest != stored.digest:
         raise StorageError(
             f"The regressor {stored.recipe.name} was saved with scikit-learn {stored.library[:MAX_TEXT]}; fitted again "
-            f"with scikit-learn {sklearn.__version__} it predicts other distances. Load it with the former, on a "
-            "machine of the same kind, or fit the detector again."
+            f"with scikit-learn {sklearn.__version__} it predicts other distances. Load it with the former version, on "
+            "a machine of the same kind, or fit the detector again."
         )
     return regressor, stored.pairs
 
 
 def check_refit(stored: Refit) -> None:
-    """Raise a StorageError where fitting again would take too long or too much memory."""
+    """Raise a StorageError if fitting again would take too much time or memory."""
     settings = stored.recipe.settings
-    n_pairs, n_features = len(stored.pairs.distances), stored.pairs.n_gaps + stored.pairs.imputed.shape[1]
+    n_pairs, n_features = len(stored.pairs.distances), stored.pairs.n_indicators + stored.pairs.imputed.shape[1]
     n_trees = settings.get("max_iter", 100)
     n_leaves = settings.get("max_leaf_nodes", 31)
-    most = n_pairs if n_leaves is None else n_leaves
-    whole = all(type(number) is int and 0 < number <= 10**9 for number in (n_trees, most))
-    if not whole or stored.recipe.name != "HistGradientBoostingRegressor":
+    max_leaves = n_pairs if n_leaves is None else n_leaves
+    plausible = all(type(number) is int and 0 < number <= 10**9 for number in (n_trees, max_leaves))
+    if not plausible or stored.recipe.name != "HistGradientBoostingRegressor":
         raise StorageError(f"The regressor {stored.recipe.name[:MAX_TEXT]} has settings that cannot be fitted again.")
-    histograms = min(int(most or 1), n_pairs) * n_features * HISTOGRAM_BYTES
+    histograms = min(int(max_leaves or 1), n_pairs) * n_features * BYTES_PER_HISTOGRAM
     work = int(n_trees or 1) * n_pairs * n_features
-    if work > MAX_WORK or n_pairs * n_features > MAX_FEATURE_CELLS or histograms > MAX_HISTOGRAMS:
+    if work > MAX_WORK or n_pairs * n_features > MAX_FEATURE_CELLS or histograms > MAX_HISTOGRAM_BYTES:
         raise StorageError(
-            f"The regressor with {n_trees} trees of up to {most} leaves, learned from {n_pairs:,} pairs with "
+            f"The regressor with {n_trees} trees of up to {max_leaves} leaves, learned from {n_pairs:,} pairs with "
             f"{n_features:,} features, is too large to be stored: it has to be fitted again when it is loaded. Use "
             "fewer or smaller trees, a smaller max_pairs, or fewer columns."
         )
@@ -339,20 +338,23 @@ def _check_recipe(recipe: Recipe) -> None:
         raise StorageError(f"The regressor {recipe.name[:MAX_TEXT]!r} is not one of {', '.join(REGRESSORS)}.")
     known = REGRESSORS[recipe.name]().get_params(deep=False)
     for key, value in recipe.settings.items():
-        # NaN is not at most anything; a whole number may have thousands of digits.
-        number = isinstance(value, int | float) and not abs(value) <= 2**53
-        text = isinstance(value, str) and len(value) > MAX_TEXT
-        if key not in known or number or text:
-            raise StorageError(f"The regressor {recipe.name} has the setting {key[:MAX_TEXT]!r} in a way not known.")
+        # The comparison is negated because NaN, which must be refused too, is neither above nor below anything.
+        too_large = isinstance(value, int | float) and not abs(value) <= 2**53
+        too_long = isinstance(value, str) and len(value) > MAX_TEXT
+        if key not in known or too_large or too_long:
+            raise StorageError(
+                f"The regressor {recipe.name} has an unknown setting {key[:MAX_TEXT]!r}, or a value of it that cannot "
+                "be stored."
+            )
     if recipe.settings.get("n_jobs") not in {None, 1}:
         raise StorageError(
-            f"The regressor {recipe.name} has n_jobs={recipe.settings['n_jobs']}, expected None or 1: threads add up "
-            "in any order, and what is loaded could not be the same to the bit."
+            f"The regressor {recipe.name} has n_jobs={recipe.settings['n_jobs']}, expected None or 1: several "
+            "threads add numbers in varying order, so the loaded regressor could differ from the saved one."
         )
 
 
-def _plain(value: Any) -> Setting:
-    """Setting as JSON knows it."""
+def _json_value(value: Any) -> Setting:
+    """Setting as a value of JSON."""
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, str | int | float | bool):
@@ -368,15 +370,15 @@ def _digest(regressor: Any, pairs: TrainingPairs) -> str:
     return hashlib.sha256(predicted.tobytes()).hexdigest()
 
 
-def _agreeing(stored: LinearPredictor | TreeEnsemble, regressor: Any, n_features: int) -> StoredRegressor:
-    """The predictor, once it has predicted the same as the regressor that it stands for."""
+def _checked(stored: LinearPredictor | TreeEnsemble, regressor: Any, n_features: int) -> StoredRegressor:
+    """The stored form, after a check that it predicts the same as the regressor; otherwise a StorageError."""
     rng = np.random.default_rng(0)
-    probes = np.where(rng.random((PROBES, n_features)) < 0.5, rng.integers(2, size=n_features), 0.0)
+    probes = np.where(rng.random((N_PROBES, n_features)) < 0.5, rng.integers(2, size=n_features), 0.0)
     probes += rng.exponential(size=probes.shape) * (rng.random(n_features) < 0.5)
     if not np.array_equal(stored.predict(probes), regressor.predict(probes)):
         raise StorageError(
-            f"The regressor {type(regressor).__name__} cannot be stored on this machine: what is written would predict "
-            "distances with other digits. Use regressor=None."
+            f"The regressor {type(regressor).__name__} cannot be stored on this machine: its stored form would predict "
+            "slightly different distances. Use regressor=None."
         )
     return stored
 
@@ -415,14 +417,14 @@ def _write_trees(trees: Sequence[Any], start: float, scale: float, divisor: floa
 
 
 def _leaves(rows: NDArray[np.float32], feature: Indices, threshold: Vector, children: Indices) -> Indices:
-    """Leaf that each row ends in."""
+    """Position of the leaf that each row ends in."""
     node = np.zeros(len(rows), dtype=np.intp)
-    moving = np.arange(len(rows))
-    inner = children[:, 0] != np.arange(len(children))
-    while len(moving := moving[inner[node[moving]]]):
-        here = node[moving]
-        right = rows[moving, feature[here]] > threshold[here]
-        node[moving] = children[here, right.astype(np.intp)]
+    unfinished = np.arange(len(rows))
+    is_split = children[:, 0] != np.arange(len(children))
+    while len(unfinished := unfinished[is_split[node[unfinished]]]):
+        here = node[unfinished]
+        right = rows[unfinished, feature[here]] > threshold[here]
+        node[unfinished] = children[here, right.astype(np.intp)]
     return node
 
 
