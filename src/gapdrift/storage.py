@@ -14,6 +14,7 @@ from typing import Any
 
 from gapdrift._random import as_rng
 from gapdrift._threads import limit_threads
+from gapdrift._writing import write_file
 from gapdrift.counting.evidence import Evidence
 from gapdrift.detectors.base import Detector
 from gapdrift.detectors.drift.detector import DriftDetector
@@ -21,7 +22,7 @@ from gapdrift.detectors.drift.reference import ConditionalReference
 from gapdrift.detectors.mdlfwf.detector import MDLFWF
 from gapdrift.detectors.mdlfwf.reference import FuzzyReference
 from gapdrift.errors import ParameterError, StorageError
-from gapdrift.persistence.archive import FORMAT_VERSION, Package, reading, write_file
+from gapdrift.persistence.archive import FORMAT_VERSION, Package, reading
 from gapdrift.persistence.state import Reader, pack_record, read_reference, read_settings
 from gapdrift.results.result import DriftResult
 from gapdrift.tables.schema import Schema

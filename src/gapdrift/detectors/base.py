@@ -12,10 +12,10 @@ from sklearn.base import BaseEstimator
 from gapdrift._threads import limit_threads
 from gapdrift._validation import check_count, check_share
 from gapdrift._version import __version__
+from gapdrift._writing import write_file
 from gapdrift.counting.evidence import Evidence
 from gapdrift.errors import NotFittedError
 from gapdrift.execution import engine_of, gather
-from gapdrift.persistence.archive import write_file
 from gapdrift.persistence.state import pack_detector
 from gapdrift.results.result import DriftResult
 from gapdrift.tables.schema import Schema

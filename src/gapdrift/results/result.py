@@ -4,9 +4,9 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gapdrift._writing import write_file
 from gapdrift.errors import ParameterError
 from gapdrift.results.report.fragment import render_fragment
 from gapdrift.results.report.html import render
@@ -258,7 +258,7 @@ class DriftResult:
             made=_check_text("made", made),
         )
         if path is not None:
-            _write(Path(path), page)
+            write_file(path, page)
         return page
 
     def to_markdown(self) -> str:
@@ -310,14 +310,3 @@ def _check_sources(sources: Mapping[str, str | PathLike[str]] | None) -> dict[st
     if sources is not None and not isinstance(sources, Mapping):
         raise ParameterError(f'sources is {sources!r}, expected a mapping such as {{"reference": "june.csv"}}.')
     return {str(name): str(place) for name, place in (sources or {}).items()}
-
-
-def _write(path: Path, page: str) -> None:
-    try:
-        path.write_bytes(page.encode("utf-8"))
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise ParameterError(
-            f"The report cannot be written to {str(path)!r}: {reason}. Give a file in a folder that exists and may be "
-            "written to."
-        ) from error
