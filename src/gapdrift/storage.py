@@ -3,7 +3,6 @@
 One zip file of JSON and plain arrays (`persistence.archive`), without pickle: reading one never runs code from it.
 """
 
-import inspect
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from io import BytesIO
@@ -12,32 +11,28 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from gapdrift._random import as_rng
 from gapdrift._threads import limit_threads
 from gapdrift._writing import write_file
 from gapdrift.counting.evidence import Evidence
-from gapdrift.detectors.base import Detector
+from gapdrift.detectors.base import cannot_be_stored
 from gapdrift.detectors.drift.detector import DriftDetector
-from gapdrift.detectors.drift.reference import ConditionalReference
 from gapdrift.detectors.mdlfwf.detector import MDLFWF
-from gapdrift.detectors.mdlfwf.reference import FuzzyReference
-from gapdrift.errors import ParameterError, StorageError
+from gapdrift.errors import StorageError
 from gapdrift.persistence.archive import FORMAT_VERSION, Package, reading
-from gapdrift.persistence.state import Reader, pack_record, read_reference, read_settings
+from gapdrift.persistence.codec import Reader, pack_record, read_record
+from gapdrift.persistence.records import expect
 from gapdrift.results.result import DriftResult
 from gapdrift.tables.schema import Schema
 
-__all__ = ["describe", "dumps", "load", "loads", "save"]
+__all__ = ["Storable", "describe", "dumps", "load", "loads", "save"]
 
-Storable = Detector | Evidence | DriftResult
+Storable = DriftDetector | MDLFWF | Evidence | DriftResult
+"""What a file may hold."""
 
-RECORDS: Mapping[str, type] = MappingProxyType({"evidence": Evidence, "result": DriftResult})
-"""What a file may hold besides a detector."""
-
-DETECTORS: Mapping[str, tuple[type[Detector], Any]] = MappingProxyType(
-    {"DriftDetector": (DriftDetector, ConditionalReference), "MDLFWF": (MDLFWF, FuzzyReference)}
+KINDS: Mapping[type, str] = MappingProxyType(
+    {DriftDetector: "detector", MDLFWF: "detector", Evidence: "evidence", DriftResult: "result"}
 )
-"""Detectors that a file may hold, and what each learns."""
+"""What the manifest of a file calls them."""
 
 
 def save(thing: Storable, path: str | PathLike[str], *, keep_rows: bool = True) -> None:
@@ -68,7 +63,7 @@ def save(thing: Storable, path: str | PathLike[str], *, keep_rows: bool = True) 
     write_file(path, dumps(thing, keep_rows=keep_rows))
 
 
-def load(path: str | PathLike[str]) -> Any:
+def load(path: str | PathLike[str]) -> Storable:
     """Detector, evidence or result out of a file.
 
     Parameters
@@ -79,8 +74,8 @@ def load(path: str | PathLike[str]) -> Any:
     Returns
     -------
     thing : DriftDetector, MDLFWF, Evidence or DriftResult
-        As it was saved, to the bit. A file that is absent, damaged, foreign or too new raises a `StorageError`; no
-        file makes it run code or take more than 512 MiB of memory.
+        As it was saved, to the bit. A file that is absent, damaged, foreign or of another version raises a
+        `StorageError`; no file makes it run code or take more than 512 MiB of memory.
 
     Examples
     --------
@@ -127,15 +122,12 @@ def dumps(thing: Storable, *, keep_rows: bool = True) -> bytes:
     >>> loads(dumps(Evidence(3, {"weights": [1.0, 2.0]}))).n_rows
     3
     """
-    if isinstance(thing, Detector):
-        return thing._to_bytes(keep_rows=keep_rows)
-    for kind, cls in RECORDS.items():
-        if type(thing) is cls:
-            return pack_record(kind, thing)
-    raise StorageError(f"A {type(thing).__name__} cannot be stored, expected a detector, Evidence or DriftResult.")
+    if type(thing) not in KINDS:
+        cannot_be_stored(thing)
+    return pack_record(KINDS[type(thing)], thing, keep_rows=keep_rows)
 
 
-def loads(data: bytes) -> Any:
+def loads(data: bytes) -> Storable:
     """Detector, evidence or result out of the bytes of a file.
 
     Parameters
@@ -195,36 +187,14 @@ def describe(path: str | PathLike[str]) -> dict[str, Any]:
             raise StorageError(f"The content of the file is not sound: it cannot be described ({error!r}).") from error
 
 
-def _read(package: Package) -> Any:
+def _read(package: Package) -> Storable:
     kind = package.manifest.kind
-    if kind == "detector":
-        with limit_threads(None):
-            return _read_detector(package)
-    if kind not in RECORDS:
+    if kind not in KINDS.values():
         raise StorageError(f"The file holds {kind[:40]!r}, expected a detector, evidence or a result.")
-    reader = Reader(package)
-    thing = reader.read(RECORDS[kind], package.manifest.content, kind)
-    reader.finish()
+    with limit_threads(None):
+        thing: Storable = read_record(package, Storable)
+    expect(KINDS[type(thing)] == kind, f"{kind}, as the manifest says")
     return thing
-
-
-def _read_detector(package: Package) -> Detector:
-    content = package.manifest.content
-    if not isinstance(content, dict) or set(content) != {"class", "settings", "reference"}:
-        raise StorageError("The content of the file is not sound: expected the class, settings and reference.")
-    if not isinstance(content["class"], str) or content["class"] not in DETECTORS:
-        raise StorageError(f"The file holds an unknown detector, expected one of {', '.join(DETECTORS)}.")
-    cls, learned = DETECTORS[content["class"]]
-    settings = read_settings(content["settings"])
-    if set(settings) != set(inspect.signature(cls).parameters):
-        raise StorageError(f"The content of the file is not sound: expected the settings of {content['class']}.")
-    detector = cls(**settings)
-    try:
-        detector._check_settings()
-        as_rng(settings["random_state"])
-    except ParameterError as error:
-        raise StorageError(f"The content of the file is not sound: {error}") from error
-    return detector._adopt(read_reference(package, learned))
 
 
 def _describe_detector(package: Package) -> dict[str, Any]:
@@ -243,7 +213,7 @@ def _describe_detector(package: Package) -> dict[str, Any]:
         for column, count in zip(schema.columns, missing, strict=True)
     ]
     return {
-        "class": content["class"],
+        "class": content["type"],
         "settings": _shown_settings(content["settings"]),
         "origin": reference["origin"],
         "rows": evidence["n_rows"],

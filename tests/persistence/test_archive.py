@@ -120,6 +120,11 @@ def test_foreign_files_are_named(foreign):
         open_bytes(foreign)
 
 
+def test_files_of_the_past_say_what_to_do(data):
+    with pytest.raises(StorageError, match=r"version 1 .*gapdrift 0\.0\.9;.*reads version 2\. Fit or count again"):
+        open_bytes(resealed(data, format_version=1, gapdrift_version="0.0.9", surprise=True))
+
+
 def test_files_of_the_future_say_which_version_is_needed(data):
     future = resealed(data, format_version=7, gapdrift_version="3.2.1", surprise=True)
     with pytest.raises(StorageError, match=r"version 7.*Install gapdrift 3\.2\.1 or later"):
@@ -130,6 +135,7 @@ def test_files_of_the_future_say_which_version_is_needed(data):
     "changes",
     [
         {"format_version": 0},
+        {"format_version": -1},
         {"format_version": "1"},
         {"format_version": True},
         {"format_version": 10**400},

@@ -5,7 +5,7 @@ products (dependence), the probabilities of the bins (joint distribution), and i
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from itertools import pairwise
 
 import numpy as np
@@ -14,14 +14,22 @@ from scipy.spatial.distance import cdist
 
 from gapdrift.detectors.mdlfwf.distance import LearnedDistance, learn_distance, training_rates
 from gapdrift.detectors.mdlfwf.membership import fuzzy_weights
-from gapdrift.models.gaussian import GaussianModel, Patterns, expected_values, find_patterns, fit_gaussian
-from gapdrift.models.hot_deck import N_DONORS, Residuals, complete_rows, fit_residuals
+from gapdrift.models.gaussian import (
+    FactorGaussian,
+    GaussianModel,
+    Patterns,
+    expected_values,
+    find_patterns,
+    fit_gaussian,
+)
+from gapdrift.models.hot_deck import N_DONORS, EmpiricalResiduals, Residuals, complete_rows, fit_residuals
 from gapdrift.models.imputation import fit_imputers
 from gapdrift.models.normal_scores import Scores, fit_scores
 from gapdrift.models.partition import ROWS_PER_BIN, Partition, fit_partition
+from gapdrift.persistence.records import expect, expect_range, expect_shape, stored
 from gapdrift.tables.encoding import Encoded
 from gapdrift.tables.missingness import missing_rates
-from gapdrift.tables.schema import Schema
+from gapdrift.tables.schema import MAX_COLUMNS, Schema
 
 __all__ = ["Layout", "Profile", "bin_probabilities", "fit_profile", "gap_statistics"]
 
@@ -44,7 +52,11 @@ MAX_GAP_COLUMNS = 20
 SMALLEST_VARIANCE = 0.05
 """Variance below which a principal direction is not looked at."""
 
+MAX_WORK = 2_000_000
+"""Columns x squared directions of a profile that is read from a file: cells held in memory."""
 
+
+@stored
 @dataclass(frozen=True)
 class Layout:
     """Where each block stands in a vector of statistics.
@@ -66,7 +78,16 @@ class Layout:
         ends = np.cumsum([0, *sizes]).tolist()
         return cls(*(slice(start, stop) for start, stop in pairwise(ends)))
 
+    def check_stored(self) -> None:
+        """Check what was read from a file: blocks that follow each other."""
+        blocks = [getattr(self, field.name) for field in fields(self)]
+        expect(blocks[0].start == 0, "blocks of statistics from 0")
+        expect(all(block.start <= block.stop for block in blocks), "blocks of statistics that do not go back")
+        follow = all(one.stop == two.start for one, two in pairwise(blocks))
+        expect(follow, "blocks of statistics that follow each other")
 
+
+@stored
 @dataclass(frozen=True)
 class Profile:
     """Map from rows to statistics, fitted on a reference.
@@ -133,6 +154,47 @@ class Profile:
         distances[gaps] = self.boosted.to_centres(values[gaps], missing[gaps], places)
         error = np.where(gaps, self.boosted.error, 0.0)
         return fuzzy_weights(distances, error, membership="gaussian")
+
+    def holds_rows(self) -> str:
+        """Why the profile holds a row of the reference, or nothing."""
+        return Partition(self.centres, self.bin_rows).holds_rows()
+
+    def check_stored(self) -> None:
+        """Check what was read from a file: all parts have the same columns, directions, bins and statistics."""
+        expect_shape(self.owner, (-1,), "owners of columns")
+        size = len(self.owner)
+        expect(0 < size <= MAX_COLUMNS, f"up to {MAX_COLUMNS} columns and levels")
+        expect_shape(self.is_level, (size,), "marks of levels")
+        expect_shape(self.model.mean, (size,), "a mean")
+        expect(len(self.scores.knots) == size, "scores of all columns")
+        expect_shape(self.directions, (size, -1), "directions")
+        n_directions = self.directions.shape[1]
+        expect(n_directions > 0 and (n_directions == size or not self.direct), "directions")
+        rank = self.model.loadings.shape[1] if isinstance(self.model, FactorGaussian) else 1
+        expect(size * n_directions * max(n_directions, rank) <= MAX_WORK, "fewer columns, directions or factors")
+        expect_shape(self.centres, (-1, n_directions), "centres")
+        Partition(self.centres, self.bin_rows).check_stored()
+        self._check_residuals(size, n_directions)
+        self._check_statistics(size, n_directions)
+
+    def _check_residuals(self, size: int, n_directions: int) -> None:
+        if isinstance(self.residuals, EmpiricalResiduals):
+            expect_shape(self.residuals.precision, (size, size), "a precision")
+        else:
+            expect_shape(self.residuals.stretch, (n_directions,), "stretches")
+            expect_shape(self.residuals.model.mean, (size,), "a mean")
+
+    def _check_statistics(self, size: int, n_directions: int) -> None:
+        expect_shape(self.products, (2, -1), "pairs of directions")
+        expect_range(self.products, 0, n_directions, "directions")
+        n_columns = self.layout.rates.stop - self.layout.rates.start
+        expect_range(self.owner, 0, n_columns, "columns")
+        expect_shape(self.gap_pairs, (2, -1), "pairs of gaps")
+        expect_range(self.gap_pairs, 0, n_columns, "columns")
+        sizes = (size, self.products.shape[1], len(self.centres), n_columns, self.gap_pairs.shape[1] + 1)
+        expect(self.layout == Layout.of(*sizes), f"blocks of the sizes {sizes}")
+        if self.boosted is not None:
+            self.boosted.check_fits(n_columns, size, len(self.centres))
 
 
 def fit_profile(

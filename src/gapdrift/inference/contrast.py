@@ -1,10 +1,13 @@
 """The difference of two mean vectors of statistics, with the covariance that it has where nothing changed."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammainc, gammaincc, ndtr, stdtr
+
+from gapdrift.persistence.records import INFINITE, expect, expect_shape, stored
 
 __all__ = ["Contrast", "Shape", "central_moments", "compare", "entry_p_values", "power_sums", "standardised"]
 
@@ -19,6 +22,7 @@ MAX_SKEWNESS, MAX_KURTOSIS = 0.7, 0.5
 """Skewness and excess kurtosis of a mean difference above which quadratic forms of it are doubtful."""
 
 
+@stored
 @dataclass(frozen=True)
 class Shape:
     """How the statistics of one row are distributed in the reference, beyond mean and covariance.
@@ -35,11 +39,18 @@ class Shape:
     """
 
     skewness: Vector
-    kurtosis: Vector
+    kurtosis: Annotated[Vector, INFINITE]
     indicator: Mask
     unit: Vector
     offset: Vector
     degenerate: Mask
+
+    def check_stored(self) -> None:
+        """Check what was read from a file: as many of each, and units that can be divided by."""
+        size = len(np.atleast_1d(self.skewness))
+        for field in fields(self):
+            expect_shape(getattr(self, field.name), (size,), field.name)
+        expect(np.all(self.unit > 0), "positive units")
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from gapdrift.models.gaussian import (
 )
 from gapdrift.models.gaussian._dense import dense_blocks, gap_covariance
 from gapdrift.models.gaussian._patterns import Patterns, apply
+from gapdrift.persistence.records import expect_shape, expecting, stored
 
 __all__ = ["N_DONORS", "EmpiricalResiduals", "GaussianResiduals", "Residuals", "complete_rows", "fit_residuals"]
 
@@ -37,6 +38,7 @@ N_PASSES = 4
 """Passes in which gaps are filled by residuals of rows filled before: 99.8 % of them are then observed ones."""
 
 
+@stored
 @dataclass(frozen=True)
 class EmpiricalResiduals:
     """Residuals of reference rows under any pattern of gaps, for a dense model.
@@ -59,6 +61,16 @@ class EmpiricalResiduals:
     precision: Matrix
     moments: Matrix
     pulled: Matrix
+
+    def check_stored(self) -> None:
+        """Check what was read from a file: as many columns everywhere."""
+        expect_shape(self.precision, (-1, -1), "a precision")
+        size = len(self.precision)
+        expect_shape(self.precision, (size, size), "a precision")
+        expect_shape(self.moments, (size, size), "moments")
+        expect_shape(self.pulled, (-1, size), "donors")
+        with expecting("a precision that is positive definite"):
+            np.linalg.cholesky(self.precision)
 
     def lost_products(self, patterns: Patterns, directions: Matrix) -> Matrix:
         """Part of E[y y'], y = directions' x, that the expected values lack: (patterns, d, d)."""
@@ -84,6 +96,7 @@ class EmpiricalResiduals:
         return result
 
 
+@stored
 @dataclass(frozen=True)
 class GaussianResiduals:
     """Residuals as the model itself expects them: where columns are many and each row has its own pattern.
@@ -103,6 +116,11 @@ class GaussianResiduals:
     model: GaussianModel
     draws: Matrix
     stretch: NDArray[np.float64]
+
+    def check_stored(self) -> None:
+        """Check what was read from a file: as many directions everywhere."""
+        expect_shape(self.stretch, (-1,), "stretches")
+        expect_shape(self.draws, (-1, len(self.stretch)), "draws")
 
     def lost_products(self, patterns: Patterns, directions: Matrix) -> Matrix:
         """Part of E[y y'], y = directions' x, that the expected values lack: (patterns, d, d)."""

@@ -1,10 +1,13 @@
 """Numbers to normal scores of the reference: a robust scale that no heavy tail can stretch."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
+
+from gapdrift.persistence.records import INFINITE, expect, expect_shape, stored
 
 __all__ = ["Scores", "fit_scores"]
 
@@ -15,6 +18,7 @@ MAX_KNOTS = 2_000
 """Different values kept of one column; more are thinned to evenly spaced ranks."""
 
 
+@stored
 @dataclass(frozen=True)
 class Scores:
     """Monotone map of each column, learned on a reference.
@@ -33,7 +37,7 @@ class Scores:
     array([-1.22,  0.  ,  1.22,   nan])
     """
 
-    knots: tuple[tuple[Vector, Vector] | None, ...]
+    knots: tuple[tuple[Annotated[Vector, INFINITE], Vector] | None, ...]
 
     def transform(self, values: Matrix) -> Matrix:
         """Scores of values, (rows, columns); NaN stays NaN."""
@@ -43,6 +47,15 @@ class Scores:
                 result[:, column] = np.interp(values[:, column], *pair)
         result[np.isnan(values)] = np.nan
         return result
+
+    def check_stored(self) -> None:
+        """Check what was read from a file: the knots of a map that rises."""
+        for pair in self.knots:
+            if pair is not None:
+                values, places = pair
+                expect_shape(values, (-1,), "knots")
+                expect(len(values) >= 2 and np.all(values[1:] > values[:-1]), "values of knots that rise")
+                expect_shape(places, values.shape, "scores of knots")
 
 
 def fit_scores(values: Matrix, is_number: NDArray[np.bool_]) -> Scores:

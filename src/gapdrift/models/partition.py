@@ -10,6 +10,7 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from gapdrift._random import draw_seed
+from gapdrift.persistence.records import expect_shape, stored
 
 __all__ = ["ROWS_PER_BIN", "Partition", "default_bins", "fit_partition"]
 
@@ -22,6 +23,7 @@ MAX_BINS = 200
 """Bins at most, by default: the paper's largest K is 20, and K growing with m makes k-means quadratic."""
 
 
+@stored
 @dataclass(frozen=True, eq=False)
 class Partition:
     """Bins by their centres: a complete row belongs to the nearest.
@@ -55,6 +57,21 @@ class Partition:
         """
         result: Matrix = cdist(values, self.centres)
         return result
+
+    def check_stored(self) -> None:
+        """Check what was read from a file: as many sizes as centres."""
+        expect_shape(self.centres, (-1, -1), "centres")
+        if self.sizes is not None:
+            expect_shape(self.sizes, (len(self.centres),), "sizes of bins")
+
+    def holds_rows(self) -> str:
+        """Why the bins hold a row of the reference, or nothing: the centre of a single row is that row."""
+        if self.sizes is not None and self.sizes.min(initial=2) > 1:
+            return ""
+        return (
+            "has a bin of a single reference row, whose centre is that row. Use fewer bins (n_bins of MDLFWF) or more "
+            "rows"
+        )
 
 
 def default_bins(n_rows: int) -> int:

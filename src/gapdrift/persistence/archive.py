@@ -1,6 +1,6 @@
 """The file format: one zip of a JSON manifest and plain arrays, sealed by a checksum.
 
-Knows bytes, JSON and arrays only; what they mean is the business of `persistence.state`. Nothing that comes from a file
+Knows bytes, JSON and arrays only; what they mean is the business of `persistence.codec`. Nothing that comes from a file
 is trusted: sizes are compared with limits before anything is unpacked or allocated, and every way in which a file can
 be wrong ends in a `StorageError`. ``docs/storage.md`` describes the format for readers in other languages.
 """
@@ -31,8 +31,8 @@ __all__ = ["FORMAT_VERSION", "Manifest", "Package", "pack", "read_manifest", "re
 
 FORMAT = "gapdrift"
 
-FORMAT_VERSION = 1
-"""Raised whenever older versions of gapdrift could not read what is written now."""
+FORMAT_VERSION = 2
+"""Raised whenever what is written changes: each version of gapdrift reads files of one version of the format."""
 
 MANIFEST = "manifest.json"
 
@@ -248,13 +248,12 @@ def read_manifest(data: bytes) -> Manifest:
     found, version = record.get("format_version"), record.get("gapdrift_version")
     if type(found) is not int or not isinstance(version, str) or len(version) > MAX_NAME:
         raise StorageError("The manifest does not say in which version of the format it is written.")
-    if found > FORMAT_VERSION:
+    if found != FORMAT_VERSION:
+        what = f"Install gapdrift {version} or later" if found > FORMAT_VERSION else "Fit or count again, and save that"
         raise StorageError(
             f"The file has version {found} of the format and was written by gapdrift {version}; this is gapdrift "
-            f"{__version__}, which reads versions up to {FORMAT_VERSION}. Install gapdrift {version} or later."
+            f"{__version__}, which reads version {FORMAT_VERSION}. {what}."
         )
-    if found < 1:
-        raise StorageError(f"The manifest names version {found} of the format, expected 1 to {FORMAT_VERSION}.")
     if set(record) != {"format", "format_version", "gapdrift_version", "kind", "content", "arrays"}:
         raise StorageError(f"The manifest has the entries {sorted(record)}, which are not those of version {found}.")
     if not isinstance(record["kind"], str):

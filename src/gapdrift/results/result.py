@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gapdrift._writing import write_file
 from gapdrift.errors import ParameterError
+from gapdrift.persistence.records import expect, stored
 from gapdrift.results.report.fragment import render_fragment
 from gapdrift.results.report.html import render
 from gapdrift.results.report.markdown import render_markdown
@@ -23,6 +24,7 @@ Plain = bool | int | float | str | None
 """A setting that JSON can hold."""
 
 
+@stored
 @dataclass(frozen=True)
 class Finding:
     """One test: statistic, p-value, effect size.
@@ -62,7 +64,12 @@ class Finding:
         """Whether a test was possible."""
         return not self.reason
 
+    def check_stored(self) -> None:
+        """Check what was read from a file: a probability is a probability."""
+        expect(0 < self.p_value <= 1, "a p-value above 0, at most 1")
 
+
+@stored
 @dataclass(frozen=True)
 class Histogram:
     """Distribution of the observed cells of one column on both sides.
@@ -87,7 +94,13 @@ class Histogram:
     reference: tuple[float, ...]
     window: tuple[float, ...]
 
+    def check_stored(self) -> None:
+        """Check what was read from a file: as many shares as intervals or labels."""
+        n_cells = len(self.labels) or max(len(self.edges) - 1, 0)
+        expect(len(self.reference) == n_cells == len(self.window), "as many shares as intervals")
 
+
+@stored
 @dataclass(frozen=True)
 class FeatureFinding:
     """One input column: its gaps and, where the detector tests columns one by one, its values.
@@ -122,7 +135,14 @@ class FeatureFinding:
     adjusted_missing_p_value: float | None = None
     histogram: Histogram | None = None
 
+    def check_stored(self) -> None:
+        """Check what was read from a file: shares and probabilities."""
+        expect(0 <= self.missing_reference <= 1 and 0 <= self.missing_window <= 1, "shares of gaps from 0 to 1")
+        p_values = (self.p_value, self.adjusted_p_value, self.missing_p_value, self.adjusted_missing_p_value)
+        expect(all(p is None or 0 < p <= 1 for p in p_values), "p-values above 0, at most 1")
 
+
+@stored
 @dataclass(frozen=True)
 class BinFinding:
     """One bin: the share of rows in it, and what it adds to the statistic.
@@ -149,6 +169,7 @@ class BinFinding:
     description: str = ""
 
 
+@stored
 @dataclass(frozen=True)
 class DriftResult:
     """Verdict of a detector on a window, with what led to it.
@@ -278,6 +299,11 @@ class DriftResult:
         500 rows in the reference, 5 in the window; alpha 0.05; DriftDetector of gapdrift ...
         """
         return render_markdown(self.to_dict())
+
+    def check_stored(self) -> None:
+        """Check what was read from a file: probabilities and rows."""
+        expect(0 < self.p_value <= 1 and 0 < self.alpha < 1, "a p-value above 0, at most 1")
+        expect(self.n_reference >= 0 and self.n_window >= 0, "rows from 0")
 
     def _repr_html_(self) -> str:
         """Result as a notebook shows it: verdict, key facts, leading columns."""

@@ -14,15 +14,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gapdrift.errors import InputError, ParameterError
+from gapdrift.persistence.records import expect, stored
 from gapdrift.tables.frame import RawColumn, Table, quote
 
-__all__ = ["ALL_LEVELS", "Column", "LevelRule", "Schema", "labels_of", "learn_schema", "number_label"]
+__all__ = ["ALL_LEVELS", "MAX_COLUMNS", "Column", "LevelRule", "Schema", "labels_of", "learn_schema", "number_label"]
 
 KEY_COLLISIONS = 14.0
 """Repeats expected of random draws above which all-different integers are a key: exp(-14) < 1e-6."""
 
 MIN_TEXT_LEVELS = 20
 """Below this many different strings a column is a category, however few repeat."""
+
+MAX_COLUMNS = 20_000
+"""Matrix columns of a schema that is read from a file."""
+
+MAX_LEVELS = 10_000
+"""Levels and groups of one of its columns."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +54,7 @@ ALL_LEVELS = LevelRule(64)
 """The rule of the published method: 64 levels, then one group."""
 
 
+@stored
 @dataclass(frozen=True)
 class Column:
     """One input column as the reference showed it.
@@ -88,7 +96,15 @@ class Column:
         """Name of the level behind one of its matrix columns."""
         return self.levels[place] if place < len(self.levels) else "(other)"
 
+    def check_stored(self) -> None:
+        """Check what was read from a file: kind, levels and groups."""
+        expect(self.kind in {"number", "category", "empty"}, "a column of numbers, categories or without values")
+        expect(self.kind == "category" or not (self.levels or self.singles), "levels of categories only")
+        expect(0 < self.groups <= MAX_LEVELS and len(self.levels) <= MAX_LEVELS, f"up to {MAX_LEVELS} levels")
+        expect(len(set(self.levels)) == len(self.levels), "different levels")
 
+
+@stored
 @dataclass(frozen=True)
 class Schema:
     """The columns of a reference, and what was decided about them.
@@ -118,6 +134,12 @@ class Schema:
     def owner(self) -> NDArray[np.intp]:
         """Index of the input column behind each matrix column: (matrix columns,)."""
         return np.repeat(np.arange(len(self.columns)), [column.width for column in self.columns])
+
+    def check_stored(self) -> None:
+        """Check what was read from a file: some column has values, and names differ."""
+        expect(len(set(self.names)) == len(self.names), "different names of columns")
+        expect(sum(column.width for column in self.columns) <= MAX_COLUMNS, f"up to {MAX_COLUMNS} columns and levels")
+        expect(any(column.width for column in self.columns), "a column with values")
 
 
 def learn_schema(

@@ -19,6 +19,7 @@ from gapdrift.models.gaussian import Patterns, find_patterns
 from gapdrift.models.gaussian._dense import dense_blocks, gap_covariance
 from gapdrift.models.gaussian._patterns import row_keys
 from gapdrift.models.hot_deck import EmpiricalResiduals
+from gapdrift.persistence.records import expect, expect_shape, stored
 from gapdrift.tables.encoding import Encoded
 from gapdrift.tables.histograms import N_INTERVALS, Grid, count_levels
 from gapdrift.tables.schema import Schema
@@ -46,6 +47,7 @@ EXACT_BITS = 24
 """Bits of a whole number that single precision holds."""
 
 
+@stored
 @dataclass(frozen=True, eq=False)
 class Bulk:
     """What counting by the million needs to know of a reference beside its profile.
@@ -69,6 +71,14 @@ class Bulk:
     radius: float
     n_learned: int
     n_worth: int
+
+    def check_stored(self) -> None:
+        """Check what was read from a file: lengths, and numbers that can be divided by."""
+        expect_shape(self.bits, (-1,), "bits of columns")
+        size = len(np.atleast_1d(self.covariance))
+        expect_shape(self.covariance, (size, size), "a covariance")
+        expect(self.radius > 0 and self.n_learned > 0, "a radius and rows that were learned from")
+        expect(self.n_worth > 1, "rows that know a covariance")
 
 
 class BulkCounter:

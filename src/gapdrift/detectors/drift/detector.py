@@ -1,17 +1,19 @@
 """The default detector, as a scikit-learn estimator."""
 
-from collections.abc import Sequence
-from typing import Any, Self
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, ClassVar, Self
 
 from gapdrift._random import RandomState, as_rng
 from gapdrift._validation import check_choice, check_columns, check_count, check_effect
-from gapdrift.detectors.base import Detector
+from gapdrift.detectors.base import Detector, Setting
 from gapdrift.detectors.drift.reference import (
     ConditionalReference,
     ConditionalSettings,
     fit_conditional_reference,
 )
 from gapdrift.errors import ParameterError
+from gapdrift.persistence.records import stored
 
 __all__ = ["DriftDetector"]
 
@@ -20,6 +22,7 @@ MAX_BINS = 256
 """Bins at most."""
 
 
+@stored
 class DriftDetector(Detector):
     """Drift of values and of gaps, with a rate of false alarms that holds.
 
@@ -79,6 +82,10 @@ class DriftDetector(Detector):
     """
 
     reference_: ConditionalReference
+
+    stored_fields: ClassVar[Mapping[str, Any]] = MappingProxyType(
+        {"settings": Mapping[str, Setting], "reference": ConditionalReference}
+    )
 
     def __init__(
         self,

@@ -42,8 +42,9 @@ from gapdrift.inference.findings import (
 from gapdrift.inference.pearson import SMALLEST_P
 from gapdrift.models.gaussian import fitted_rows
 from gapdrift.models.hot_deck import EmpiricalResiduals
+from gapdrift.persistence.records import expect, expect_shape, expecting, stored
 from gapdrift.results.result import BinFinding, DriftResult, FeatureFinding, Finding
-from gapdrift.tables.encoding import LEVEL, Encoded, encode, plain_parts
+from gapdrift.tables.encoding import LEVEL, Encoded, encode, plain_parts, probe_rows
 from gapdrift.tables.frame import Table
 from gapdrift.tables.histograms import Grid, count_cells, fit_grids, make_histogram
 from gapdrift.tables.schema import LevelRule, Schema, learn_schema
@@ -97,6 +98,12 @@ ENCODED_ROWS = 65_536
 LEVELS = LevelRule(12, 0.1)
 """Twelve levels have their own column; of more, those with a tenth of the rows, the rest in groups."""
 
+MAX_SCATTER = 65_536
+"""Bins x draws of a reference that is read from a file: as many cells are held in memory for each row counted."""
+
+MAX_BINS = 1_024
+"""Bins of such a reference that counts in bulk."""
+
 
 @dataclass(frozen=True)
 class ConditionalSettings:
@@ -110,6 +117,7 @@ class ConditionalSettings:
     ignore: tuple[str | int, ...]
 
 
+@stored
 @dataclass(frozen=True, eq=False)
 class ConditionalReference:
     """All that DriftDetector learned from a reference.
@@ -163,6 +171,49 @@ class ConditionalReference:
         if window.n_rows < MIN_WINDOW:
             return _undetermined(self, window, alpha)
         return _test(self, window, alpha)
+
+    def check_stored(self) -> None:
+        """Check what was read from a file: the parts fit together, and rows can be counted."""
+        schema, profile = self.schema, self.profile
+        expect(np.array_equal(profile.owner, schema.owner), "the columns of the schema")
+        expect(profile.layout.rates.stop - profile.layout.rates.start == len(schema.columns), "gaps of all columns")
+        expect(len(self.grids) == len(schema.columns), "a grid for each column")
+        for grid, column in zip(self.grids, schema.columns, strict=True):
+            grid.check_fits(column)
+        expect(self.min_effect >= 0, "a min_effect from 0")
+        size, square = profile.layout.patterns.stop, (len(schema.owner), len(schema.owner))
+        expect_shape(self.shape.skewness, (size,), "skewness")
+        shapes: dict[str, tuple[int, ...]] = {"statistics": (size,), "cells": (sum(map(len, self.grids)),)}
+        if self.bulk is None:
+            self.evidence.check_reference(self.origin, shapes | {"products": (size, size)})
+            self._check_rows()
+        else:
+            shapes |= {"scatter": square} | ({"hidden": square} if profile.direct else {})
+            self.evidence.check_reference(self.origin, shapes)
+            self._check_bulk(self.bulk)
+
+    def _check_rows(self) -> None:
+        """Check that rows can be counted one by one."""
+        residuals = self.profile.residuals
+        n_draws = len(residuals.pulled if isinstance(residuals, EmpiricalResiduals) else residuals.draws)
+        expect(0 < len(self.profile.centres) * n_draws <= MAX_SCATTER, "fewer bins and draws, but some")
+        with expecting("a profile that counts"):
+            found = self.profile.statistics(probe_rows(self.schema))
+        size = self.profile.layout.patterns.stop
+        expect(found.shape == (3, size) and np.isfinite(found).all(), "a profile that counts")
+
+    def _check_bulk(self, bulk: Bulk) -> None:
+        """Check that rows can be counted in bulk."""
+        expect_shape(bulk.covariance, (self.profile.layout.patterns.stop, -1), "a covariance")
+        expect_shape(bulk.bits, (len(self.profile.owner),), "bits of columns")
+        residuals = self.profile.residuals
+        expect(isinstance(residuals, EmpiricalResiduals) and self.profile.boosted is None, "residuals of rows")
+        n_donors = len(residuals.pulled) if isinstance(residuals, EmpiricalResiduals) else 0
+        few = 0 < n_donors <= MAX_SCATTER and 0 < len(self.profile.centres) <= MAX_BINS
+        expect(few, "fewer bins and donors, but some")
+        with expecting("a reference that counts"):
+            # Evidence refuses sums that are not finite.
+            self.count(probe_rows(self.schema))
 
 
 def fit_conditional_reference(

@@ -18,6 +18,7 @@ from gapdrift.models.gaussian._patterns import (
     inverse,
     root,
 )
+from gapdrift.persistence.records import expect, expect_shape, expecting, stored
 
 __all__ = [
     "DenseGaussian",
@@ -38,7 +39,11 @@ out of sample.
 SMALLEST_START = 0.02
 """Least eigenvalue at the start: an EM that starts near a singular covariance hardly moves."""
 
+MAX_STORED = 1_000
+"""Columns of a distribution that is read from a file: its inverse is held in memory."""
 
+
+@stored
 @dataclass(frozen=True)
 class DenseGaussian:
     """Normal distribution with a covariance matrix of full rank.
@@ -51,6 +56,15 @@ class DenseGaussian:
 
     mean: Floats
     covariance: Floats
+
+    def check_stored(self) -> None:
+        """Check what was read from a file: the covariance has a root."""
+        size = len(np.atleast_1d(self.mean))
+        expect(size <= MAX_STORED, f"up to {MAX_STORED} columns of a full covariance")
+        expect_shape(self.mean, (size,), "a mean")
+        expect_shape(self.covariance, (size, size), "a covariance")
+        with expecting("a covariance that is positive definite"):
+            np.linalg.cholesky(self.covariance)
 
 
 def complete_dense(model: DenseGaussian, values: Floats, patterns: Patterns, rng: np.random.Generator | None) -> Floats:

@@ -19,6 +19,7 @@ from gapdrift.models.gaussian._patterns import (
     products,
     root,
 )
+from gapdrift.persistence.records import expect, expect_shape, stored
 
 __all__ = ["FactorGaussian", "complete_factor", "fit_factor", "project_factor"]
 
@@ -29,6 +30,7 @@ SMALLEST_START = 0.02
 """Least variance of a factor at the start: from zero an EM does not move."""
 
 
+@stored
 @dataclass(frozen=True)
 class FactorGaussian:
     """Normal distribution whose columns depend on each other through a few factors only.
@@ -53,6 +55,14 @@ class FactorGaussian:
     def covariance(self) -> Floats:
         """Covariance of shape (columns, columns): loadings loadings' + diag(noise)."""
         return self.loadings @ self.loadings.T + np.diag(self.noise)
+
+    def check_stored(self) -> None:
+        """Check what was read from a file: the noise is positive."""
+        size = len(np.atleast_1d(self.mean))
+        expect_shape(self.mean, (size,), "a mean")
+        expect_shape(self.loadings, (size, -1), "loadings")
+        expect_shape(self.noise, (size,), "noise")
+        expect(np.all(self.noise > 0), "positive noise")
 
 
 def complete_factor(
