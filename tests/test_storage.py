@@ -195,7 +195,11 @@ def test_files_can_be_described(case, tmp_path):
     assert found["class"] == type(detector).__name__
     assert found["bytes"] == (tmp_path / "a").stat().st_size
     assert found["rows"] == detector.evidence_.n_rows
-    assert found["settings"]["alpha"] == detector.alpha
+    for name, value in detector.get_params(deep=False).items():
+        if hasattr(value, "get_params"):
+            assert found["settings"][name]["name"] == type(value).__name__
+        else:
+            assert found["settings"][name] == (list(value) if isinstance(value, tuple) else value)
     assert found["warnings"] == list(detector.warnings_)
     features = detector.test(window).features
     assert [column["name"] for column in found["columns"]] == [feature.name for feature in features]
@@ -271,6 +275,15 @@ def test_a_manifest_that_calls_it_something_else(small):
     for kind in ("evidence", "other"):
         with pytest.raises(StorageError, match="expected"):
             loads(seal(members | {MANIFEST: json.dumps(record | {"kind": kind}).encode()}))
+
+
+@pytest.mark.parametrize("change", [{"n_bins": 3}, {"missing_shares": [0.5, 0.5]}, {"missing_shares": []}])
+def test_what_a_file_tells_of_itself_must_hold(small, change):
+    members = members_of(dumps(small[0]))
+    record = json.loads(members[MANIFEST])
+    record["content"] |= change
+    with pytest.raises(StorageError, match="as the reference has them"):
+        loads(seal(members | {MANIFEST: json.dumps(record).encode()}))
 
 
 @pytest.mark.parametrize("kind", ["Recipe", "NameList", "Partition", "DriftDetector", "Evidence"])

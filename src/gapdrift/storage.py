@@ -200,51 +200,28 @@ def _read(package: Package) -> Storable:
 def _describe_detector(package: Package) -> dict[str, Any]:
     content = package.manifest.content
     reference = content["reference"]
-    evidence = reference["evidence"]
     schema: Schema = Reader(package).read(Schema, reference["schema"], "schema")
-    missing = _missing_counts(package, reference)
     columns = [
-        {
-            "name": column.name,
-            "kind": column.kind,
-            "levels": len(column.levels),
-            "missing": float(count) / max(int(evidence["n_rows"]), 1),
-        }
-        for column, count in zip(schema.columns, missing, strict=True)
+        {"name": column.name, "kind": column.kind, "levels": len(column.levels), "missing": float(share)}
+        for column, share in zip(schema.columns, content["missing_shares"], strict=True)
     ]
     return {
         "class": content["type"],
-        "settings": _shown_settings(content["settings"]),
+        "settings": {name: _show_setting(node) for name, node in content["settings"].items()},
         "origin": reference["origin"],
-        "rows": evidence["n_rows"],
-        "bins": _number_of_bins(package, reference),
+        "rows": reference["evidence"]["n_rows"],
+        "bins": content["n_bins"],
         "columns": columns,
         "ignored": list(schema.ignored),
         "warnings": list(reference["notes"]),
     }
 
 
-def _missing_counts(package: Package, reference: Mapping[str, Any]) -> list[float]:
-    """Missing cells of each column in the reference."""
-    sums = reference["evidence"]["sums"]
-    if reference["type"] == "FuzzyReference":
-        return [float(count) for count in package.array(sums["missing"]["array"])]
-    start, stop = reference["profile"]["layout"]["rates"]
-    return [float(count) for count in package.array(sums["statistics"]["array"])[start:stop]]
-
-
-def _number_of_bins(package: Package, reference: Mapping[str, Any]) -> int:
-    holder = reference["partition"] if reference["type"] == "FuzzyReference" else reference["profile"]
-    return package.manifest.arrays[holder["centres"]["array"]][1][0]
-
-
-def _shown_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings as plain values: lists of names as such, a regressor by its name and own settings."""
-    shown = {}
-    for name, node in settings.items():
-        listed = isinstance(node, dict) and len(node) == 1
-        shown[name] = next(iter(node.values())) if listed else node
-    return shown
+def _show_setting(node: Any) -> Any:
+    """Setting as a plain value: names as a list, a regressor by its name and own settings."""
+    if not isinstance(node, dict):
+        return node
+    return node["names"] if "names" in node else {"name": node["name"], "settings": node["settings"]}
 
 
 def _describe_evidence(package: Package) -> dict[str, Any]:

@@ -110,7 +110,7 @@ class Evidence:
         """Check what was read from a file: rows can be counted in double precision."""
         expect(self.n_rows <= 2**53, "at most 2^53 rows")
 
-    def check_reference(self, origin: str, shapes: Mapping[str, tuple[int, ...]]) -> None:
+    def check_stored_sums(self, origin: str, shapes: Mapping[str, tuple[int, ...]]) -> None:
         """Check that what was read from a file is the evidence of a reference itself, with sums of these shapes."""
         expect(self.n_rows > 0, "a reference with rows")
         expect(self.origin == origin, "evidence of its own reference")

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from inspect import signature
 from math import isfinite
 from os import PathLike
+from types import MappingProxyType
 from typing import Any, NoReturn, Protocol, Self
 
 import numpy as np
@@ -23,7 +24,7 @@ from gapdrift.persistence.records import FORMS, expect, stored
 from gapdrift.results.result import DriftResult
 from gapdrift.tables.schema import Schema
 
-__all__ = ["Detector", "Setting", "cannot_be_stored"]
+__all__ = ["Detector", "Setting", "cannot_be_stored", "detector_fields"]
 
 
 @stored
@@ -41,6 +42,30 @@ class NameList:
 
 Setting = str | int | float | bool | None | tuple[str | int, ...] | NameList
 """A parameter of a detector, as it is stored."""
+
+
+def detector_fields(reference: type, setting: Any = Setting) -> Mapping[str, Any]:
+    """Fields of a stored detector, for its ``stored_fields``.
+
+    Parameters
+    ----------
+    reference : type
+        What the detector learns; has the properties ``n_bins`` and ``missing_shares``.
+    setting : type
+        What its parameters are stored as.
+
+    Returns
+    -------
+    fields : mapping of str to type
+    """
+    return MappingProxyType(
+        {
+            "settings": Mapping[str, setting],
+            "n_bins": int,
+            "missing_shares": tuple[float, ...],
+            "reference": reference,
+        }
+    )
 
 
 class Reference(Protocol):
@@ -135,18 +160,24 @@ class Detector(BaseEstimator):  # type: ignore[misc]
         write_file(path, pack_record("detector", self, keep_rows=keep_rows))
 
     def to_stored(self) -> dict[str, Any]:
-        """Settings and reference, as a file holds them."""
-        reference = self._fitted()
+        """Settings and reference as a file holds them, and what it tells of the reference without restoring it."""
+        reference: Any = self._fitted()
         self._check_settings()
         settings = self.get_params(deep=False).items()
         return {
             "settings": {name: self._write_setting(name, value) for name, value in settings},
+            "n_bins": reference.n_bins,
+            "missing_shares": reference.missing_shares,
             "reference": reference,
         }
 
     @classmethod
-    def from_stored(cls, settings: Mapping[str, Any], reference: Any) -> Self:
+    def from_stored(
+        cls, settings: Mapping[str, Any], n_bins: int, missing_shares: tuple[float, ...], reference: Any
+    ) -> Self:
         """Fitted detector of what was read from a file."""
+        own = (reference.n_bins, reference.missing_shares)
+        expect((n_bins, missing_shares) == own, "bins and shares of missing cells as the reference has them")
         expect(set(settings) == set(signature(cls).parameters), f"the settings of {cls.__name__}")
         detector = cls(**{name: cls._read_setting(name, value) for name, value in settings.items()})
         detector._check_settings()

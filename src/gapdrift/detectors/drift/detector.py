@@ -1,12 +1,11 @@
 """The default detector, as a scikit-learn estimator."""
 
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 from gapdrift._random import RandomState, as_rng
 from gapdrift._validation import check_choice, check_columns, check_count, check_effect
-from gapdrift.detectors.base import Detector, Setting
+from gapdrift.detectors.base import Detector, detector_fields
 from gapdrift.detectors.drift.reference import (
     ConditionalReference,
     ConditionalSettings,
@@ -83,9 +82,7 @@ class DriftDetector(Detector):
 
     reference_: ConditionalReference
 
-    stored_fields: ClassVar[Mapping[str, Any]] = MappingProxyType(
-        {"settings": Mapping[str, Setting], "reference": ConditionalReference}
-    )
+    stored_fields: ClassVar[Mapping[str, Any]] = detector_fields(ConditionalReference)
 
     def __init__(
         self,

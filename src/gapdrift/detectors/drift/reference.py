@@ -172,6 +172,17 @@ class ConditionalReference:
             return _undetermined(self, window, alpha)
         return _test(self, window, alpha)
 
+    @property
+    def n_bins(self) -> int:
+        """Number of bins."""
+        return len(self.profile.centres)
+
+    @property
+    def missing_shares(self) -> tuple[float, ...]:
+        """Share of missing cells of each column of the reference."""
+        counts = self.evidence.sums["statistics"][self.profile.layout.rates]
+        return tuple((counts / self.evidence.n_rows).tolist())
+
     def check_stored(self) -> None:
         """Check what was read from a file: the parts fit together, and rows can be counted."""
         schema, profile = self.schema, self.profile
@@ -185,11 +196,11 @@ class ConditionalReference:
         expect_shape(self.shape.skewness, (size,), "skewness")
         shapes: dict[str, tuple[int, ...]] = {"statistics": (size,), "cells": (sum(map(len, self.grids)),)}
         if self.bulk is None:
-            self.evidence.check_reference(self.origin, shapes | {"products": (size, size)})
+            self.evidence.check_stored_sums(self.origin, shapes | {"products": (size, size)})
             self._check_rows()
         else:
             shapes |= {"scatter": square} | ({"hidden": square} if profile.direct else {})
-            self.evidence.check_reference(self.origin, shapes)
+            self.evidence.check_stored_sums(self.origin, shapes)
             self._check_bulk(self.bulk)
 
     def _check_rows(self) -> None:

@@ -1,12 +1,11 @@
 """MDL-FWF as published, as a scikit-learn estimator."""
 
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 from gapdrift._random import RandomState, as_rng
 from gapdrift._validation import check_choice, check_columns, check_count
-from gapdrift.detectors.base import Detector, Setting
+from gapdrift.detectors.base import Detector, Setting, detector_fields
 from gapdrift.detectors.mdlfwf.distance import published_regressor
 from gapdrift.detectors.mdlfwf.membership import MEMBERSHIPS
 from gapdrift.detectors.mdlfwf.reference import FuzzyReference, FuzzySettings, fit_fuzzy_reference
@@ -97,9 +96,7 @@ class MDLFWF(Detector):
 
     reference_: FuzzyReference
 
-    stored_fields: ClassVar[Mapping[str, Any]] = MappingProxyType(
-        {"settings": Mapping[str, Setting | Recipe], "reference": FuzzyReference}
-    )
+    stored_fields: ClassVar[Mapping[str, Any]] = detector_fields(FuzzyReference, Setting | Recipe)
 
     def __init__(
         self,

@@ -117,6 +117,16 @@ class FuzzyReference:
             (*self.notes, *sorted(window.notes), *_doubts(self, window, finding)),
         )
 
+    @property
+    def n_bins(self) -> int:
+        """Number of bins."""
+        return len(self.partition)
+
+    @property
+    def missing_shares(self) -> tuple[float, ...]:
+        """Share of missing cells of each column of the reference."""
+        return tuple((self.evidence.sums["missing"] / self.evidence.n_rows).tolist())
+
     def check_stored(self) -> None:
         """Check what was read from a file: the parts fit together, and distances can be measured."""
         n_bins, size, n_columns = len(self.partition), len(self.schema.owner), len(self.schema.columns)
@@ -126,7 +136,7 @@ class FuzzyReference:
         expect(self.top_q is None or self.top_q > 0, "top_q from 1")
         expect_shape(self.gaps, (n_columns,), "marks of gaps")
         shapes = {"weights": (n_bins,), "products": (n_bins, n_bins), "missing": (n_columns,)}
-        self.evidence.check_reference(self.origin, shapes)
+        self.evidence.check_stored_sums(self.origin, shapes)
         self.distance.check_fits(n_columns, size, n_bins)
         rows = probe_rows(self.schema)
         with expecting("a distance that can be measured"):
@@ -294,11 +304,10 @@ def _fingerprint(
 
 
 def _feature_findings(reference: FuzzyReference, window: Evidence) -> tuple[FeatureFinding, ...]:
-    before = reference.evidence.sums["missing"] / reference.evidence.n_rows
     after = window.sums["missing"] / max(window.n_rows, 1)
     return tuple(
-        FeatureFinding(name, float(rate), float(new))
-        for name, rate, new in zip(reference.schema.names, before, after, strict=True)
+        FeatureFinding(name, rate, float(new))
+        for name, rate, new in zip(reference.schema.names, reference.missing_shares, after, strict=True)
     )
 
 
