@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import IO, Any, Protocol, runtime_checkable
 
 from gapdrift._validation import check_count, check_nonnegative
-from gapdrift.errors import ParameterError, SinkError
+from gapdrift._writing import write_file
+from gapdrift.errors import ParameterError, SinkError, StorageError
 from gapdrift.streaming.windows import ZONES, WindowResult
 
 __all__ = ["ExitCode", "JsonLines", "PrometheusTextfile", "Sink", "Webhook", "make_record", "prometheus_text"]
@@ -152,13 +153,10 @@ class PrometheusTextfile:
         latest, totals = self._latest | {stream: record}, dict(self._totals)
         for zone in ZONES:
             totals[stream, zone] = totals.get((stream, zone), 0) + (record["zone"] == zone) * int(record["n_windows"])
-        part = self._path.with_name(f"{self._path.name}.{os.getpid()}.tmp")
         try:
-            part.write_text(prometheus_text(latest.values(), totals), encoding="utf-8")
-            part.replace(self._path)
-        except OSError as error:
-            part.unlink(missing_ok=True)
-            raise SinkError(f"{self.name}: {self._path} could not be replaced ({error.strerror}).") from error
+            write_file(self._path, prometheus_text(latest.values(), totals))
+        except StorageError as error:
+            raise SinkError(f"{self.name}: {error}") from error
         self._latest, self._totals = latest, totals
 
     def close(self) -> None:

@@ -3,7 +3,6 @@
 One zip file of JSON and plain arrays (`persistence.archive`), without pickle: reading one never runs code from it.
 """
 
-import inspect
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from io import BytesIO
@@ -12,31 +11,28 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from gapdrift._random import as_rng
 from gapdrift._threads import limit_threads
+from gapdrift._writing import write_file
 from gapdrift.counting.evidence import Evidence
-from gapdrift.detectors.base import Detector
+from gapdrift.detectors.base import cannot_be_stored
 from gapdrift.detectors.drift.detector import DriftDetector
-from gapdrift.detectors.drift.reference import ConditionalReference
 from gapdrift.detectors.mdlfwf.detector import MDLFWF
-from gapdrift.detectors.mdlfwf.reference import FuzzyReference
-from gapdrift.errors import ParameterError, StorageError
-from gapdrift.persistence.archive import FORMAT_VERSION, Package, reading, write_file
-from gapdrift.persistence.state import Reader, pack_record, read_reference, read_settings
+from gapdrift.errors import StorageError
+from gapdrift.persistence.archive import FORMAT_VERSION, Package, reading
+from gapdrift.persistence.codec import Reader, pack_record, read_record
+from gapdrift.persistence.records import expect
 from gapdrift.results import DriftResult
 from gapdrift.tables.schema import Schema
 
-__all__ = ["describe", "dumps", "load", "loads", "save"]
+__all__ = ["Storable", "describe", "dumps", "load", "loads", "save"]
 
-Storable = Detector | Evidence | DriftResult
+Storable = DriftDetector | MDLFWF | Evidence | DriftResult
+"""What a file may hold."""
 
-RECORDS: Mapping[str, type] = MappingProxyType({"evidence": Evidence, "result": DriftResult})
-"""What a file may hold besides a detector."""
-
-DETECTORS: Mapping[str, tuple[type[Detector], Any]] = MappingProxyType(
-    {"DriftDetector": (DriftDetector, ConditionalReference), "MDLFWF": (MDLFWF, FuzzyReference)}
+KINDS: Mapping[type, str] = MappingProxyType(
+    {DriftDetector: "detector", MDLFWF: "detector", Evidence: "evidence", DriftResult: "result"}
 )
-"""Detectors that a file may hold, and what each learns."""
+"""What the manifest of a file calls them."""
 
 
 def save(thing: Storable, path: str | PathLike[str], *, keep_rows: bool = True) -> None:
@@ -67,7 +63,7 @@ def save(thing: Storable, path: str | PathLike[str], *, keep_rows: bool = True) 
     write_file(path, dumps(thing, keep_rows=keep_rows))
 
 
-def load(path: str | PathLike[str]) -> Any:
+def load(path: str | PathLike[str]) -> Storable:
     """Detector, evidence or result out of a file.
 
     Parameters
@@ -78,8 +74,8 @@ def load(path: str | PathLike[str]) -> Any:
     Returns
     -------
     thing : DriftDetector, MDLFWF, Evidence or DriftResult
-        As it was saved, to the bit. A file that is absent, damaged, foreign or too new raises a `StorageError`; no
-        file makes it run code or take more than 512 MiB of memory.
+        As it was saved, to the bit. A file that is absent, damaged, foreign or of another version raises a
+        `StorageError`; no file makes it run code or take more than 512 MiB of memory.
 
     Examples
     --------
@@ -126,15 +122,12 @@ def dumps(thing: Storable, *, keep_rows: bool = True) -> bytes:
     >>> loads(dumps(Evidence(3, {"weights": [1.0, 2.0]}))).n_rows
     3
     """
-    if isinstance(thing, Detector):
-        return thing._to_bytes(keep_rows=keep_rows)
-    for kind, cls in RECORDS.items():
-        if type(thing) is cls:
-            return pack_record(kind, thing)
-    raise StorageError(f"A {type(thing).__name__} cannot be stored, expected a detector, Evidence or DriftResult.")
+    if type(thing) not in KINDS:
+        cannot_be_stored(thing)
+    return pack_record(KINDS[type(thing)], thing, keep_rows=keep_rows)
 
 
-def loads(data: bytes) -> Any:
+def loads(data: bytes) -> Storable:
     """Detector, evidence or result out of the bytes of a file.
 
     Parameters
@@ -194,86 +187,41 @@ def describe(path: str | PathLike[str]) -> dict[str, Any]:
             raise StorageError(f"The content of the file is not sound: it cannot be described ({error!r}).") from error
 
 
-def _read(package: Package) -> Any:
+def _read(package: Package) -> Storable:
     kind = package.manifest.kind
-    if kind == "detector":
-        with limit_threads(None):
-            return _read_detector(package)
-    if kind not in RECORDS:
+    if kind not in KINDS.values():
         raise StorageError(f"The file holds {kind[:40]!r}, expected a detector, evidence or a result.")
-    reader = Reader(package)
-    thing = reader.read(RECORDS[kind], package.manifest.content, kind)
-    reader.finish()
+    with limit_threads(None):
+        thing: Storable = read_record(package, Storable)
+    expect(KINDS[type(thing)] == kind, f"{kind}, as the manifest says")
     return thing
-
-
-def _read_detector(package: Package) -> Detector:
-    content = package.manifest.content
-    if not isinstance(content, dict) or set(content) != {"class", "settings", "reference"}:
-        raise StorageError("The content of the file is not sound: expected the class, settings and reference.")
-    if not isinstance(content["class"], str) or content["class"] not in DETECTORS:
-        raise StorageError(f"The file holds an unknown detector, expected one of {', '.join(DETECTORS)}.")
-    cls, learned = DETECTORS[content["class"]]
-    settings = read_settings(content["settings"])
-    if set(settings) != set(inspect.signature(cls).parameters):
-        raise StorageError(f"The content of the file is not sound: expected the settings of {content['class']}.")
-    detector = cls(**settings)
-    try:
-        detector._check_settings()
-        as_rng(settings["random_state"])
-    except ParameterError as error:
-        raise StorageError(f"The content of the file is not sound: {error}") from error
-    return detector._adopt(read_reference(package, learned))
 
 
 def _describe_detector(package: Package) -> dict[str, Any]:
     content = package.manifest.content
     reference = content["reference"]
-    evidence = reference["evidence"]
     schema: Schema = Reader(package).read(Schema, reference["schema"], "schema")
-    missing = _missing_counts(package, reference)
     columns = [
-        {
-            "name": column.name,
-            "kind": column.kind,
-            "levels": len(column.categories),
-            "missing": float(count) / max(int(evidence["n_rows"]), 1),
-        }
-        for column, count in zip(schema.columns, missing, strict=True)
+        {"name": column.name, "kind": column.kind, "categories": len(column.categories), "missing": float(share)}
+        for column, share in zip(schema.columns, content["missing_shares"], strict=True)
     ]
     return {
-        "class": content["class"],
-        "settings": _shown_settings(content["settings"]),
+        "class": content["type"],
+        "settings": {name: _show_setting(node) for name, node in content["settings"].items()},
         "origin": reference["origin"],
-        "rows": evidence["n_rows"],
-        "bins": _number_of_bins(package, reference),
+        "rows": reference["evidence"]["n_rows"],
+        "bins": content["n_bins"],
         "columns": columns,
         "ignored": list(schema.ignored),
         "warnings": list(reference["notes"]),
     }
 
 
-def _missing_counts(package: Package, reference: Mapping[str, Any]) -> list[float]:
-    """Missing cells of each column in the reference."""
-    sums = reference["evidence"]["sums"]
-    if reference["type"] == "FuzzyReference":
-        return [float(count) for count in package.array(sums["missing"]["array"])]
-    start, stop = reference["profile"]["layout"]["rates"]
-    return [float(count) for count in package.array(sums["statistics"]["array"])[start:stop]]
-
-
-def _number_of_bins(package: Package, reference: Mapping[str, Any]) -> int:
-    holder = reference["partition"] if reference["type"] == "FuzzyReference" else reference["profile"]
-    return package.manifest.arrays[holder["centres"]["array"]][1][0]
-
-
-def _shown_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings as plain values: lists of names as such, a regressor by its name and own settings."""
-    shown = {}
-    for name, node in settings.items():
-        listed = isinstance(node, dict) and len(node) == 1
-        shown[name] = next(iter(node.values())) if listed else node
-    return shown
+def _show_setting(node: Any) -> Any:
+    """Setting as a plain value: names as a list, a regressor by its name and own settings."""
+    if not isinstance(node, dict):
+        return node
+    return node["names"] if "names" in node else {"name": node["name"], "settings": node["settings"]}
 
 
 def _describe_evidence(package: Package) -> dict[str, Any]:

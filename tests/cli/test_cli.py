@@ -137,7 +137,7 @@ def test_reports_are_written(folder, saved, tmp_path):
 def test_a_report_that_cannot_be_written(folder, saved, tmp_path):
     done = run("test", saved, folder / "moved.csv", "--html", tmp_path / "no" / "r.html")
     assert done.returncode == 1
-    assert "cannot be written" in done.stderr
+    assert "Cannot write" in done.stderr
 
 
 def test_stored_evidence_is_a_window_too(folder, saved, tmp_path):

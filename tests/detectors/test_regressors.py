@@ -9,11 +9,12 @@ from sklearn.ensemble import (
 from sklearn.linear_model import ElasticNet, LinearRegression, Ridge
 
 from gapdrift import StorageError
-from gapdrift.detectors.mdlfwf.distance import TrainingPairs, default_regressor, published_regressor
+from gapdrift.detectors.mdlfwf.distance import default_regressor, published_regressor
 from gapdrift.detectors.mdlfwf.regressors import (
     LinearPredictor,
     Recipe,
     Refit,
+    TrainingPairs,
     TreeEnsemble,
     make_regressor,
     recipe_of,
@@ -56,7 +57,7 @@ def test_what_is_written_predicts_the_same_to_the_bit(regressor, features, dista
     regressor.fit(features, distances)
     stored = store(regressor, None, features.shape[1])
     assert isinstance(stored, LinearPredictor | TreeEnsemble)
-    assert restore(stored) == (stored, None)
+    assert restore(stored, None) is stored
     assert store(stored, None, features.shape[1]) is stored
     fresh = draw_features(rng, 12_000)
     assert np.array_equal(stored.predict(fresh), regressor.predict(fresh))
@@ -85,8 +86,7 @@ def test_boosting_is_fitted_again(make, features, distances, rng):
     regressor = make(rng).fit(features, distances)
     stored = store(regressor, pairs, features.shape[1])
     assert isinstance(stored, Refit)
-    again, kept = restore(stored)
-    assert kept is pairs
+    again = restore(stored, pairs)
     fresh = draw_features(rng, 2_000)
     assert np.array_equal(again.predict(fresh), regressor.predict(fresh))
 
@@ -97,8 +97,16 @@ def test_training_pairs_keep_the_features(features, distances):
     assert pairs.packed_missing.shape == (len(features), 2)
 
 
-def refit_of(settings, pairs):
-    return Refit(Recipe("HistGradientBoostingRegressor", settings), pairs, "0" * 64, "1.0")
+def refit_of(settings):
+    return Refit(Recipe("HistGradientBoostingRegressor", settings), "0" * 64, "1.0")
+
+
+def test_pairs_and_regressor_belong_together(features, distances):
+    pairs = TrainingPairs.of(features, distances, N_IMPUTERS)
+    with pytest.raises(StorageError, match="training pairs"):
+        restore(refit_of({}), None)
+    with pytest.raises(StorageError, match="training pairs"):
+        restore(LinearPredictor(np.ones(2), 0.0), pairs)
 
 
 @pytest.mark.parametrize(
@@ -123,18 +131,18 @@ def refit_of(settings, pairs):
 def test_settings_that_were_made_up(settings, features, distances):
     pairs = TrainingPairs.of(features, -distances, N_IMPUTERS)
     with pytest.raises(StorageError):
-        restore(refit_of(settings, pairs))
+        restore(refit_of(settings), pairs)
 
 
 def test_other_predictions_name_the_version(features, distances):
     with pytest.raises(StorageError, match=r"saved with scikit-learn 1\.0;"):
-        restore(refit_of({"max_iter": 2}, TrainingPairs.of(features, distances, N_IMPUTERS)))
+        restore(refit_of({"max_iter": 2}), TrainingPairs.of(features, distances, N_IMPUTERS))
 
 
 def test_only_boosting_is_fitted_again(features, distances):
     pairs = TrainingPairs.of(features, distances, N_IMPUTERS)
     with pytest.raises(StorageError):
-        restore(Refit(Recipe("RandomForestRegressor", {}), pairs, "", ""))
+        restore(Refit(Recipe("RandomForestRegressor", {}), "", ""), pairs)
 
 
 def test_recipes_hold_what_differs_from_the_defaults():

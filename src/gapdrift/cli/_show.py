@@ -9,9 +9,9 @@ from typing import Any
 import click
 
 import gapdrift as gd
+from gapdrift._writing import write_file
 from gapdrift.cli._codes import DRIFT, ERROR
 from gapdrift.cli._progress import progress
-from gapdrift.errors import InputError
 
 __all__ = ["show_demo", "show_file", "show_result"]
 
@@ -26,10 +26,11 @@ def show_result(result: gd.DriftResult, sources: tuple[str, str], options: dict[
     made = datetime.now(UTC).replace(microsecond=0).isoformat().replace("+00:00", "Z")
     written = []
     if options["html"]:
-        page = result.to_html(sources=named, made=made)
-        written.append(_write(options["html"], page))
+        result.to_html(options["html"], sources=named, made=made)
+        written.append(options["html"])
     if options["markdown"]:
-        written.append(_write(options["markdown"], result.to_markdown()))
+        write_file(options["markdown"], result.to_markdown())
+        written.append(options["markdown"])
     if options["save"]:
         gd.save(result, options["save"])
         written.append(options["save"])
@@ -76,24 +77,8 @@ def show_demo(windows: int, seed: int, html: str) -> None:
     first, *rest = result.summary().splitlines()
     click.secho(first, bold=True, fg=COLOURS[result.drift])
     click.echo("\n".join(rest))
-    _write(html, result.to_html(sources={"reference": "1,000 readings", "window": "1,000 readings, a sensor failed"}))
+    result.to_html(html, sources={"reference": "1,000 readings", "window": "1,000 readings, a sensor failed"})
     click.echo(f"\nReport to open: {Path(html).resolve()}")
-
-
-def _write(path: str, text: str) -> str:
-    """Write a file as a whole or not at all; what is no file, such as a device, is written into."""
-    target = Path(os.path.realpath(path))
-    draft = target.with_name(f".{target.name}.{os.getpid()}")
-    try:
-        if target.exists() and not target.is_file():
-            target.write_text(text, encoding="utf-8", errors="xmlcharrefreplace")
-            return path
-        draft.write_text(text, encoding="utf-8", errors="xmlcharrefreplace")
-        draft.replace(target)
-    except OSError as error:
-        draft.unlink(missing_ok=True)
-        raise InputError(f"{path} cannot be written: {error.strerror or error}.") from error
-    return path
 
 
 def _lines(name: str, value: Any, indent: str) -> list[str]:

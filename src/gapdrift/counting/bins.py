@@ -11,16 +11,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from gapdrift.counting.profile import Profile
+from gapdrift._typing import Indices, Matrix
+from gapdrift.counting.profile import MAX_BINS, Profile
 
-__all__ = ["MAX_BINS", "BinTable", "choose_donors", "make_bin_table", "memberships", "nearest"]
+__all__ = ["BinTable", "choose_donors", "make_bin_table", "memberships", "nearest"]
 
-Matrix = NDArray[np.float64]
 Single = NDArray[np.float32]
-Indices = NDArray[np.intp]
-
-MAX_BINS = 256
-"""Bins at most: the number of a bin and a distance then fit into one whole number of 31 bits."""
 
 DISTANCE_BITS = 22
 """Bits of a distance."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gapdrift._typing import Indices, Mask, Matrix, Vector
 from gapdrift.counting.bins import choose_donors, make_bin_table, memberships, nearest
 from gapdrift.counting.filling import FilledRows, make_filler
 from gapdrift.counting.patterns import pattern_codes
@@ -21,10 +22,6 @@ from gapdrift.tables.histograms import N_INTERVALS, HistogramAxis, count_categor
 
 __all__ = ["CHUNK", "Counter", "OutOfRangeError", "RowStatistics"]
 
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
-Mask = NDArray[np.bool_]
-Indices = NDArray[np.intp]
 
 CHUNK = 4_096
 """Rows counted at once, at most: their scores stay in the cache."""

@@ -12,10 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gapdrift.errors import EvidenceError
+from gapdrift.persistence.records import expect, stored
 
 __all__ = ["Evidence"]
 
 
+@stored
 @dataclass(frozen=True, eq=False)
 class Evidence:
     """Sums over rows, to be added up and tested.
@@ -96,3 +98,28 @@ class Evidence:
                 f"Evidence counted by the reference {self.origin or '(none)'} and by the reference "
                 f"{other.origin or '(none)'} do not belong together. Count both with the same fitted detector."
             )
+
+    @classmethod
+    def from_stored(cls, sums: dict[str, NDArray[np.float64]], **rest: Any) -> "Evidence":
+        """Evidence of what was read from a file; its arrays are copied one by one, since two of each are too many."""
+        handed = _HandedOver(sums)
+        sums.clear()
+        return cls(sums=handed, **rest)
+
+    def check_stored(self) -> None:
+        """Check what was read from a file: rows can be counted in double precision."""
+        expect(self.n_rows <= 2**53, "at most 2^53 rows")
+
+    def check_stored_sums(self, origin: str, shapes: Mapping[str, tuple[int, ...]]) -> None:
+        """Check that what was read from a file is the evidence of a reference itself, with sums of these shapes."""
+        expect(self.n_rows > 0, "a reference with rows")
+        expect(self.origin == origin, "evidence of its own reference")
+        expect({name: array.shape for name, array in self.sums.items()} == shapes, f"the sums {shapes}")
+
+
+class _HandedOver(dict[str, NDArray[np.float64]]):
+    """Arrays that are given away one by one, and forgotten."""
+
+    def items(self) -> Any:
+        for name in list(self):
+            yield name, self.pop(name)

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from gapdrift._typing import Indices, Mask, Matrix, Vector
 from gapdrift.counting.bins import BinTable
 from gapdrift.counting.patterns import MAX_CODED, KnownPatterns, PatternBlock, PatternCache, unknown_parts
 from gapdrift.counting.profile import Profile
@@ -22,10 +23,6 @@ from gapdrift.models.normal_scores import UNIT
 
 __all__ = ["FilledRows", "Filler", "Totals", "make_filler"]
 
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
-Mask = NDArray[np.bool_]
-Indices = NDArray[np.intp]
 Codes = NDArray[np.uint64]
 MissingOf = Callable[[Any], Mask]
 

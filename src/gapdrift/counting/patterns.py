@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from gapdrift._typing import Indices, Mask, Matrix, Vector
 from gapdrift.models.gaussian import DensePrecision, find_patterns
 from gapdrift.models.gaussian.dense import conditional_covariance
 from gapdrift.models.gaussian.patterns import multiply_in_order
@@ -21,10 +22,6 @@ __all__ = [
     "unknown_parts",
 ]
 
-Matrix = NDArray[np.float64]
-Vector = NDArray[np.float64]
-Mask = NDArray[np.bool_]
-Indices = NDArray[np.intp]
 Codes = NDArray[np.uint64]
 
 MAX_CODED = 64

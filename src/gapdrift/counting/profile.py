@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gapdrift._typing import Indices, Mask, Matrix, Vector
 from gapdrift.counting.statistics import Layout
 from gapdrift.models.gaussian import (
     DensePrecision,
@@ -20,17 +21,14 @@ from gapdrift.models.gaussian import (
 )
 from gapdrift.models.gaussian.filling import FactorPrecision
 from gapdrift.models.hot_deck import complete_rows, make_donors
-from gapdrift.models.normal_scores import N_CELLS, UNIT, NormalScores, ScoreTable, fit_normal_scores
+from gapdrift.models.normal_scores import MAX_SCORE, N_CELLS, UNIT, NormalScores, ScoreTable, fit_normal_scores
 from gapdrift.models.partition import ROWS_PER_BIN, Partition, fit_partition
+from gapdrift.persistence.records import expect, expect_range, expect_shape, stored
 from gapdrift.tables.encoding import Encoded
-from gapdrift.tables.schema import Schema
+from gapdrift.tables.schema import MAX_COLUMNS, Schema
 
 __all__ = ["MAX_DEFAULT_BINS", "Profile", "fit_profile"]
 
-Matrix = NDArray[np.float64]
-Vector = NDArray[np.float64]
-Mask = NDArray[np.bool_]
-Indices = NDArray[np.intp]
 
 MAX_DIRECT = 20
 """Matrix columns up to which rows are compared as they are; beyond, bins and the joint location test see them along
@@ -48,6 +46,9 @@ MAX_PAIRED = 300
 MAX_DEFAULT_BINS = 20
 """Bins by default, at most: one for every 50 reference rows."""
 
+MAX_BINS = 256
+"""Bins at most: the number of a bin and a distance then fit into one whole number of 31 bits."""
+
 MAX_CLUSTERED = 4_096
 """Rows that the bins are clusters of, at most. Any bins make a sound test; these lie where rows are."""
 
@@ -64,6 +65,7 @@ SPREAD_ROWS = 40_000
 """Reference rows times completions, about: a small reference affords, and needs, more of them."""
 
 
+@stored
 @dataclass(frozen=True, eq=False)
 class Profile:
     """What decides the statistics of a row, fitted on a reference.
@@ -115,6 +117,46 @@ class Profile:
     missing_paired: Indices
     n_spread: int
     n_learned: int
+
+    def holds_rows(self) -> str:
+        """Why the profile holds a row of the reference, or nothing."""
+        return Partition(self.centres, self.bin_rows).holds_rows()
+
+    def check_stored(self) -> None:
+        """Check what was read from a file: all parts have the same columns, directions and bins."""
+        expect_shape(self.owner, (-1,), "owners of columns")
+        size, n_inputs = len(self.owner), len(np.atleast_1d(self.entropy))
+        expect(0 < size <= MAX_COLUMNS, f"up to {MAX_COLUMNS} columns and categories")
+        expect_range(self.owner, 0, n_inputs, "owners of columns")
+        expect(len(self.scores.knots) == size, "scores of all columns")
+        for name, shape in {"mean": (size,), "is_category": (size,), "entropy": (n_inputs,)}.items():
+            expect_shape(getattr(self, name), shape, name)
+        expect(np.abs(self.mean).max() <= MAX_SCORE, f"means up to {MAX_SCORE}")
+        expect_shape(self.donors, (-1, size), "donors")
+        expect(0 < len(self.donors) <= MAX_DONORS, f"up to {MAX_DONORS} donors")
+        self._check_precision(size)
+        expect_shape(self.directions, (size, -1), "directions")
+        expect(self.directions.shape[1] <= MAX_DIRECT, f"up to {MAX_DIRECT} directions")
+        expect_shape(self.centres, (-1, self.directions.shape[1]), "centres")
+        expect(0 < len(self.centres) <= MAX_BINS, f"up to {MAX_BINS} bins")
+        Partition(self.centres, self.bin_rows).check_stored()
+        for places, stop, most in (
+            (self.paired, size, MAX_PAIRED),
+            (self.missing_paired, n_inputs, MAX_MISSING_PAIRED),
+        ):
+            expect_shape(places, (-1,), "paired columns")
+            expect_range(places, 0, stop, "paired columns")
+            expect(len(places) <= most and np.all(np.diff(places) > 0), "different paired columns, in order")
+        expect(self.n_spread in {2**power for power in range(10)}, "completions that are a power of two")
+        expect(self.n_learned > 0, "rows that were learned from")
+
+    def _check_precision(self, size: int) -> None:
+        dense = isinstance(self.precision, DensePrecision)
+        width = len(self.precision.matrix) if isinstance(self.precision, DensePrecision) else len(self.precision.noise)
+        expect(width == size, "a precision of all columns")
+        expect(dense == (self.moments is not None), "moments with a full precision only")
+        if self.moments is not None:
+            expect_shape(self.moments, (size, size), "moments")
 
     @cached_property
     def layout(self) -> Layout:

@@ -22,12 +22,10 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from gapdrift._typing import Indices, Mask, Matrix, Vector
+
 __all__ = ["Layout", "missing_statistics", "power_means", "product_statistics", "squares_of", "sums_of"]
 
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
-Mask = NDArray[np.bool_]
-Indices = NDArray[np.intp]
 Sums = Mapping[str, NDArray[np.float64]]
 
 

@@ -1,25 +1,71 @@
 """What all detectors share: count and test by a fitted reference."""
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from inspect import signature
 from math import isfinite
 from os import PathLike
-from typing import Any, Protocol, Self
+from types import MappingProxyType
+from typing import Any, NoReturn, Protocol, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from gapdrift._random import as_rng
 from gapdrift._threads import limit_threads
 from gapdrift._validation import check_count, check_share
 from gapdrift._version import __version__
+from gapdrift._writing import write_file
 from gapdrift.counting.evidence import Evidence
-from gapdrift.errors import NotFittedError
+from gapdrift.errors import NotFittedError, StorageError
 from gapdrift.execution import engine_of, gather
-from gapdrift.persistence.archive import write_file
+from gapdrift.persistence.codec import pack_record
+from gapdrift.persistence.records import FORMS, expect, stored
 from gapdrift.results import DriftResult
 from gapdrift.tables.schema import Schema
 
-__all__ = ["Detector"]
+__all__ = ["Detector", "Setting", "cannot_be_stored", "detector_fields"]
+
+
+@stored
+@dataclass(frozen=True)
+class NameList:
+    """A list among the settings of a stored detector; a tuple is stored as it is.
+
+    Parameters
+    ----------
+    names : tuple of str or int
+    """
+
+    names: tuple[str | int, ...]
+
+
+Setting = str | int | float | bool | None | tuple[str | int, ...] | NameList
+"""A parameter of a detector, as it is stored."""
+
+
+def detector_fields(reference: type, setting: Any = Setting) -> Mapping[str, Any]:
+    """Fields of a stored detector, for its ``stored_fields``.
+
+    Parameters
+    ----------
+    reference : type
+        What the detector learns; has the properties ``n_bins`` and ``missing_shares``.
+    setting : type
+        What its parameters are stored as.
+
+    Returns
+    -------
+    fields : mapping of str to type
+    """
+    return MappingProxyType(
+        {
+            "settings": Mapping[str, setting],
+            "n_bins": int,
+            "missing_shares": tuple[float, ...],
+            "reference": reference,
+        }
+    )
 
 
 class Reference(Protocol):
@@ -109,16 +155,54 @@ class Detector(BaseEstimator):  # type: ignore[misc]
             False guarantees that no row of the reference is written, and raises a `StorageError` where the detector
             cannot do without.
         """
-        write_file(path, self._to_bytes(keep_rows=keep_rows))
+        if type(self) not in FORMS:
+            cannot_be_stored(self)
+        write_file(path, pack_record("detector", self, keep_rows=keep_rows))
 
-    def _to_bytes(self, *, keep_rows: bool = True) -> bytes:
-        """Bytes of the file that `save` writes."""
-        reference = self._fitted()
+    def to_stored(self) -> dict[str, Any]:
+        """Settings and reference as a file holds them, and what it tells of the reference without restoring it."""
+        reference: Any = self._fitted()
         self._check_settings()
-        from gapdrift.persistence.state import pack_detector
+        settings = self.get_params(deep=False).items()
+        return {
+            "settings": {name: self._write_setting(name, value) for name, value in settings},
+            "n_bins": reference.n_bins,
+            "missing_shares": reference.missing_shares,
+            "reference": reference,
+        }
 
-        with limit_threads(None):
-            return pack_detector(type(self), self.get_params(deep=False), reference, keep_rows=keep_rows)
+    @classmethod
+    def from_stored(
+        cls, settings: Mapping[str, Any], n_bins: int, missing_shares: tuple[float, ...], reference: Any
+    ) -> Self:
+        """Fitted detector of what was read from a file."""
+        own = (reference.n_bins, reference.missing_shares)
+        expect((n_bins, missing_shares) == own, "bins and shares of missing cells as the reference has them")
+        expect(set(settings) == set(signature(cls).parameters), f"the settings of {cls.__name__}")
+        detector = cls(**{name: cls._read_setting(name, value) for name, value in settings.items()})
+        detector._check_settings()
+        as_rng(settings.get("random_state"))
+        return detector._adopt(reference)
+
+    def _write_setting(self, name: str, value: Any) -> Any:
+        """Parameter as a file holds it: a number, a word, or names."""
+        # A generator has gone on since; the fit that it was for is over.
+        if isinstance(value, np.random.Generator | np.random.RandomState):
+            return None
+        if isinstance(value, list | tuple):
+            if not all(isinstance(item, str | int | np.integer) and not isinstance(item, bool) for item in value):
+                kinds = ", ".join(sorted({type(item).__name__ for item in value}))
+                raise StorageError(f"{name} holds {kinds}, which cannot be stored, expected names.")
+            return NameList(tuple(value)) if isinstance(value, list) else value
+        if value is not None and not isinstance(value, str | bool | int | float | np.generic):
+            raise StorageError(
+                f"{name} is a {type(value).__name__}, which cannot be stored, expected a number, text or names."
+            )
+        return value
+
+    @classmethod
+    def _read_setting(cls, _name: str, value: Any) -> Any:
+        return list(value.names) if isinstance(value, NameList) else value
 
     def _check_settings(self) -> Any:
         """Settings for a fit; those out of their range raise a `ParameterError`."""
@@ -151,6 +235,15 @@ class Detector(BaseEstimator):  # type: ignore[misc]
         if "reference_" not in vars(self):
             raise NotFittedError(f"This {type(self).__name__} has no reference yet: call fit(reference) first.")
         return self.reference_
+
+
+def cannot_be_stored(thing: Any) -> NoReturn:
+    """Raise a `StorageError` that says what can be stored, and what to do with a detector of one's own."""
+    raise StorageError(
+        f"A {type(thing).__name__} cannot be stored, expected a fitted DriftDetector or MDLFWF, Evidence or a "
+        "DriftResult. No file can tell what another class does, derived from these or not: of a detector of your own "
+        "save the Evidence that it counts and the DriftResult that it returns, and fit it again where it is needed."
+    )
 
 
 def _settings(detector: Detector) -> dict[str, Any]:

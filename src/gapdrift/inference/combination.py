@@ -3,16 +3,14 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import chdtrc, fdtrc, ndtr
 
+from gapdrift._typing import Matrix, Vector
 from gapdrift.inference.contrast import Contrast, entry_p_values
 from gapdrift.inference.null import N_DRAWS, SMALLEST_EIGENVALUE
 
 __all__ = ["Component", "combine", "effective_number", "min_p", "sidak", "wald"]
 
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 
 READ_AT = np.array([0.03, 0.05, 0.08])
 """Probabilities at which the effective number of tests is read off."""

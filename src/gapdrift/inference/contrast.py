@@ -1,10 +1,13 @@
 """The difference of two mean vectors of statistics, with the variance that it has where nothing changed."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from typing import Annotated
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammainc, gammaincc, ndtr, stdtr
+
+from gapdrift._typing import Mask, Matrix, Vector
+from gapdrift.persistence.records import INFINITE, expect, expect_shape, stored
 
 __all__ = [
     "SMALLEST_VARIANCE",
@@ -16,10 +19,6 @@ __all__ = [
     "entry_p_values",
     "standardised",
 ]
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 SMALLEST_VARIANCE = 1e-10
 """Variance of one row below which an entry is constant."""
@@ -52,6 +51,7 @@ class Sample:
         return self.sums / self.n_rows
 
 
+@stored
 @dataclass(frozen=True, eq=False)
 class Shape:
     """How the statistics of one row are distributed in the reference, beyond mean and variance.
@@ -68,11 +68,18 @@ class Shape:
     """
 
     skewness: Vector
-    kurtosis: Vector
+    kurtosis: Annotated[Vector, INFINITE]
     indicator: Mask
     unit: Vector
     offset: Vector
     degenerate: Mask
+
+    def check_stored(self) -> None:
+        """Check what was read from a file: as many of each, and units that can be divided by."""
+        size = len(np.atleast_1d(self.skewness))
+        for field in fields(self):
+            expect_shape(getattr(self, field.name), (size,), field.name)
+        expect(np.all(self.unit > 0), "positive units")
 
 
 @dataclass(frozen=True, eq=False)

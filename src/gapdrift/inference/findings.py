@@ -3,9 +3,9 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from gapdrift._typing import Indices, Matrix, Vector
 from gapdrift.counting.evidence import Evidence
 from gapdrift.counting.profile import Profile
 from gapdrift.counting.statistics import squares_of, sums_of
@@ -26,9 +26,6 @@ __all__ = [
     "values_finding",
 ]
 
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 VALUES_SHARE = 0.9
 """Share of the false alarms that the verdict spends on values; the rest is for missingness."""

@@ -4,17 +4,17 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
+
+from gapdrift._typing import Indices, Matrix, Vector
+from gapdrift.persistence.records import expect, expect_shape, stored
 
 __all__ = ["Null", "correlation_of", "effective_sample_size", "shape_of"]
 
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
-Mask = NDArray[np.bool_]
-Indices = NDArray[np.intp]
-
 N_DRAWS = 2_000
 """Draws of the null distribution."""
+
+MAX_STORED = 1_000
+"""Statistics of a correlation that is read from a file."""
 
 NO_VARIANCE = 1e-10
 """Variance of one row below which an entry is constant."""
@@ -30,6 +30,7 @@ fitted model, and false alarms rise (0.11 instead of 0.05 on hourly air quality)
 """
 
 
+@stored
 @dataclass(frozen=True, eq=False)
 class Null:
     """Correlation of the statistics of one row, and draws of standardised differences that have it.
@@ -50,6 +51,15 @@ class Null:
     entries: Indices
     correlation: Matrix
     n_effective: int
+
+    def check_stored(self) -> None:
+        """Check what was read from a file: a correlation of statistics in their order."""
+        expect_shape(self.entries, (-1,), "statistics")
+        expect(len(self.entries) <= MAX_STORED and np.all(np.diff(self.entries) > 0), "different statistics, in order")
+        expect_shape(self.correlation, (len(self.entries), len(self.entries)), "a correlation")
+        expect(np.array_equal(self.correlation, self.correlation.T), "a correlation that is symmetric")
+        expect(np.abs(self.correlation).max(initial=0.0) <= 1.001, "correlations from -1 to 1")
+        expect(self.n_effective >= 1, "rows that know the correlation")
 
     @cached_property
     def draws(self) -> Matrix:

@@ -9,11 +9,11 @@ moves no statistic.
 import numpy as np
 from numpy.typing import NDArray
 
+from gapdrift._typing import Matrix
 from gapdrift.models.gaussian import Precision, fill, find_patterns
 
 __all__ = ["complete_rows", "make_donors"]
 
-Matrix = NDArray[np.float64]
 
 NO_MOMENT = 1e-9
 """Share of the largest second moment up to which another counts as zero."""

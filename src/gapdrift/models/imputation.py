@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Protocol, runtime_checkable
+from typing import Annotated, Any, Protocol, runtime_checkable
 
 import numpy as np
 from sklearn.base import clone
@@ -15,8 +15,18 @@ from sklearn.impute import IterativeImputer, SimpleImputer
 from gapdrift._random import draw_seed
 from gapdrift._typing import Indices, Matrix, Vector
 from gapdrift.errors import ParameterError
+from gapdrift.persistence.records import StoredAs, expect_range, expect_shape, stored
 
-__all__ = ["IMPUTERS", "ChainedRegressions", "ConstantFill", "FittedImputer", "Imputer", "fit_imputers", "impute"]
+__all__ = [
+    "IMPUTERS",
+    "AnyImputer",
+    "ChainedRegressions",
+    "ConstantFill",
+    "FittedImputer",
+    "Imputer",
+    "fit_imputers",
+    "impute",
+]
 
 MAX_NEIGHBOURS = 30
 """Largest number of columns from which iterative imputation predicts a column: its cost grows with their square."""
@@ -53,6 +63,7 @@ class FittedImputer(Protocol):
         ...
 
 
+@stored
 @dataclass(frozen=True, eq=False)
 class ConstantFill:
     """Imputation by one number for each column: the fitted form of zero, mean, median and most frequent.
@@ -75,7 +86,12 @@ class ConstantFill:
         """Rows with their missing values filled: (rows, columns)."""
         return np.where(np.isnan(X), self.constants, X)
 
+    def check_stored(self) -> None:
+        """Check what was read from a file: one constant for each column."""
+        expect_shape(self.constants, (-1,), "constants of an imputer")
 
+
+@stored
 @dataclass(frozen=True, eq=False)
 class ChainedRegressions:
     """Imputation by linear regressions on the other columns, one after the other: the fitted form of iterative.
@@ -121,6 +137,21 @@ class ChainedRegressions:
             if len(rows):
                 filled[rows, column] = filled[np.ix_(rows, neighbours)] @ coefficients + intercept
         return filled
+
+    def check_stored(self) -> None:
+        """Check what was read from a file: columns that exist, and as many numbers as they need."""
+        expect_shape(self.constants, (-1,), "constants of an imputer")
+        n_columns, n_steps = len(self.constants), len(np.atleast_1d(self.columns))
+        expect_shape(self.columns, (n_steps,), "steps of an imputer")
+        expect_shape(self.neighbours, (n_steps, -1), "neighbours of an imputer")
+        expect_shape(self.coefficients, self.neighbours.shape, "coefficients of an imputer")
+        expect_shape(self.intercepts, (n_steps,), "intercepts of an imputer")
+        expect_range(self.columns, 0, n_columns, "columns")
+        expect_range(self.neighbours, 0, n_columns, "columns")
+
+
+AnyImputer = Annotated[FittedImputer, StoredAs(ConstantFill | ChainedRegressions)]
+"""A fitted imputer as a field: those of the pool can be stored."""
 
 
 def _iterative(n_columns: int, seed: int) -> Any:

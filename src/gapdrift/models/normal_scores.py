@@ -6,16 +6,17 @@ few different values, at the speed of one multiplication and one memory access.
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from gapdrift._typing import Mask, Matrix, Vector
+from gapdrift.persistence.records import INFINITE, expect, expect_shape, stored
+
 __all__ = ["N_CELLS", "UNIT", "NormalScores", "ScoreTable", "fit_normal_scores"]
 
-Matrix = NDArray[np.float64]
-Vector = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 Keys = NDArray[np.uint16]
 
 MAX_KNOTS = 2_000
@@ -33,10 +34,14 @@ MAX_COARSENESS = 0.02
 TAIL = 500
 """One knot in so many, on either side, may lie beyond the grid."""
 
+MAX_SCORE = 250.0
+"""Largest score: the square root of the rows that are learned from is beyond none."""
+
 ONE_HOT_STEPS = 2.0
 """Cells per unit of a one-hot column: its entries 0 and 1/sqrt(2) fall into the cells 0 and 1."""
 
 
+@stored
 @dataclass(frozen=True, eq=False)
 class NormalScores:
     """Monotone map of each column, learned on a reference.
@@ -55,7 +60,18 @@ class NormalScores:
     array([-1.22,  0.  ,  1.22,   nan])
     """
 
-    knots: tuple[tuple[Vector, Vector] | None, ...]
+    knots: tuple[tuple[Annotated[Vector, INFINITE], Vector] | None, ...]
+
+    def check_stored(self) -> None:
+        """Check what was read from a file: the knots of maps that rise, and scores within reach."""
+        for pair in self.knots:
+            if pair is not None:
+                values, scores = pair
+                expect_shape(values, (-1,), "knots")
+                expect(len(values) >= 2 and np.all(values[1:] > values[:-1]), "values of knots that rise")
+                expect(len(values) <= MAX_KNOTS, f"up to {MAX_KNOTS} knots")
+                expect_shape(scores, values.shape, "scores of knots")
+                expect(np.abs(scores).max() <= MAX_SCORE, f"scores up to {MAX_SCORE}")
 
     def transform(self, values: Matrix) -> Matrix:
         """Scores of numbers, (rows, columns); NaN stays NaN."""

@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from gapdrift._random import draw_seed
 from gapdrift._typing import Indices, Matrix
+from gapdrift.persistence.records import expect_shape, stored
 
 __all__ = ["ROWS_PER_BIN", "Partition", "default_n_bins", "fit_partition"]
 
@@ -23,6 +24,7 @@ MAX_ROWS_RESTARTED = 20_000
 """With more rows than this, k-means is run once only: the runs differ little and cost much."""
 
 
+@stored
 @dataclass(frozen=True, eq=False)
 class Partition:
     """Bins, given by their centres: a complete row belongs to the bin with the nearest centre.
@@ -56,6 +58,21 @@ class Partition:
         """
         result: Matrix = cdist(values, self.centres)
         return result
+
+    def check_stored(self) -> None:
+        """Check what was read from a file: as many sizes as centres."""
+        expect_shape(self.centres, (-1, -1), "centres")
+        if self.sizes is not None:
+            expect_shape(self.sizes, (len(self.centres),), "sizes of bins")
+
+    def holds_rows(self) -> str:
+        """Why the bins hold a row of the reference, or nothing: the centre of a single row is that row."""
+        if self.sizes is not None and self.sizes.min(initial=2) > 1:
+            return ""
+        return (
+            "has a bin of a single reference row, whose centre is that row. Use fewer bins (n_bins of MDLFWF) or more "
+            "rows"
+        )
 
 
 def default_n_bins(n_rows: int) -> int:

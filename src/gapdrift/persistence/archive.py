@@ -1,6 +1,6 @@
 """The file format: one zip of a JSON manifest and plain arrays, sealed by a checksum.
 
-Knows bytes, JSON and arrays only; what they mean is the business of `persistence.state`. Nothing that comes from a file
+Knows bytes, JSON and arrays only; what they mean is the business of `persistence.codec`. Nothing that comes from a file
 is trusted: sizes are compared with limits before anything is unpacked or allocated, and every way in which a file can
 be wrong ends in a `StorageError`. ``docs/storage.md`` describes the format for readers in other languages.
 """
@@ -9,31 +9,30 @@ import hashlib
 import io
 import json
 import os
-import secrets
 import stat
 import struct
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from math import isfinite, prod
 from os import PathLike
-from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gapdrift._version import __version__
+from gapdrift._writing import as_path, reason_of
 from gapdrift.errors import StorageError
 
-__all__ = ["FORMAT_VERSION", "Manifest", "Package", "pack", "read_manifest", "reading", "write_file"]
+__all__ = ["FORMAT_VERSION", "Manifest", "Package", "pack", "read_manifest", "reading"]
 
 FORMAT = "gapdrift"
 
-FORMAT_VERSION = 1
-"""Raised whenever older versions of gapdrift could not read what is written now."""
+FORMAT_VERSION = 2
+"""Raised whenever what is written changes: each version of gapdrift reads files of one version of the format."""
 
 MANIFEST = "manifest.json"
 
@@ -218,41 +217,6 @@ def reading(source: io.BytesIO | str | PathLike[str]) -> Iterator[Package]:
             yield Package(manifest, archive)
 
 
-def write_file(path: str | PathLike[str], data: bytes) -> None:
-    """Write a file so that at any moment there is the old one or the new one, whole.
-
-    Parameters
-    ----------
-    path : str or path
-    data : bytes
-    """
-    target = _as_path(path)
-    with _writing(target):
-        # What a link leads to is replaced, not the link.
-        target = target.resolve()
-        if target.exists() and not target.is_file() and not target.is_dir():
-            # A device or a pipe is written into: to replace it would destroy it.
-            target.write_bytes(data)
-            return
-    part = target.with_name(f".{target.name[:64]}.{secrets.token_hex(8)}.part")
-    with _writing(target):
-        file = part.open("xb")
-    try:
-        with _writing(target):
-            with file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            with suppress(FileNotFoundError):
-                part.chmod(stat.S_IMODE(target.stat().st_mode))
-            part.replace(target)
-    finally:
-        # Gone where all went well; left behind otherwise, also by an interrupt from the keyboard.
-        with suppress(OSError):
-            part.unlink()
-    _sync_folder(target.parent)
-
-
 def npy_header(dtype: str, shape: tuple[int, ...]) -> bytes:
     """First bytes of a ``.npy`` file: written and compared, never interpreted.
 
@@ -284,13 +248,12 @@ def read_manifest(data: bytes) -> Manifest:
     found, version = record.get("format_version"), record.get("gapdrift_version")
     if type(found) is not int or not isinstance(version, str) or len(version) > MAX_NAME:
         raise StorageError("The manifest does not say in which version of the format it is written.")
-    if found > FORMAT_VERSION:
+    if found != FORMAT_VERSION:
+        what = f"Install gapdrift {version} or later" if found > FORMAT_VERSION else "Fit or count again, and save that"
         raise StorageError(
             f"The file has version {found} of the format and was written by gapdrift {version}; this is gapdrift "
-            f"{__version__}, which reads versions up to {FORMAT_VERSION}. Install gapdrift {version} or later."
+            f"{__version__}, which reads version {FORMAT_VERSION}. {what}."
         )
-    if found < 1:
-        raise StorageError(f"The manifest names version {found} of the format, expected 1 to {FORMAT_VERSION}.")
     if set(record) != {"format", "format_version", "gapdrift_version", "kind", "content", "arrays"}:
         raise StorageError(f"The manifest has the entries {sorted(record)}, which are not those of version {found}.")
     if not isinstance(record["kind"], str):
@@ -397,24 +360,17 @@ def _opened(source: io.BytesIO | str | PathLike[str]) -> Iterator[IO[bytes]]:
     if isinstance(source, io.BytesIO):
         yield source
         return
-    path = _as_path(source)
+    path = as_path(source)
     try:
         # A pipe would be waited for, and a device never ends.
         regular = stat.S_ISREG(path.stat().st_mode)
         handle = path.open("rb") if regular else None
     except (OSError, ValueError) as error:
-        raise StorageError(f"Cannot read {str(path)!r}: {_reason(error)}.") from error
+        raise StorageError(f"Cannot read {str(path)!r}: {reason_of(error)}.") from error
     if handle is None:
         raise StorageError(f"Cannot read {str(path)!r}: it is {'a folder' if path.is_dir() else 'no regular file'}.")
     with handle:
         yield handle
-
-
-def _as_path(path: Any) -> Path:
-    try:
-        return Path(path)
-    except TypeError as error:
-        raise StorageError(f"The path is a {type(path).__name__}, expected a text or a path.") from error
 
 
 def _check_seal(handle: IO[bytes]) -> None:
@@ -508,16 +464,6 @@ def _fill(member: IO[bytes], array: Array) -> None:
 
 
 @contextmanager
-def _writing(target: Path) -> Iterator[None]:
-    """Turn whatever the system refuses into an error of ours."""
-    try:
-        yield
-    # A path with a zero byte is a ValueError, a circle of links a RuntimeError.
-    except (OSError, ValueError, RuntimeError) as error:
-        raise StorageError(f"Cannot write {str(target)!r}: {_reason(error)}. An older file is untouched.") from error
-
-
-@contextmanager
 def _trouble() -> Iterator[None]:
     """Turn whatever reading a zip file can raise into an error of ours."""
     try:
@@ -536,18 +482,4 @@ def _trouble() -> Iterator[None]:
         ValueError,
         OSError,
     ) as error:
-        raise StorageError(f"The file cannot be read: {_reason(error)}.") from error
-
-
-def _reason(error: Exception) -> str:
-    return getattr(error, "strerror", None) or str(error).rstrip(".") or type(error).__name__
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the new name survive a power failure, where the system can."""
-    with suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+        raise StorageError(f"The file cannot be read: {reason_of(error)}.") from error

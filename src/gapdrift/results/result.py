@@ -6,10 +6,11 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gapdrift._writing import write_file
 from gapdrift.errors import ParameterError
+from gapdrift.persistence.records import expect, stored
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -22,6 +23,7 @@ Setting = Plain | tuple[Plain, ...]
 """A setting that JSON can hold."""
 
 
+@stored
 @dataclass(frozen=True)
 class Finding:
     """One test: its statistic, p-value and effect size.
@@ -66,7 +68,12 @@ class Finding:
         """Whether a test was possible."""
         return not self.reason
 
+    def check_stored(self) -> None:
+        """Check what was read from a file: a probability is a probability."""
+        expect(0 < self.p_value <= 1, "a p-value above 0, at most 1")
 
+
+@stored
 @dataclass(frozen=True)
 class Histogram:
     """Distribution of the observed cells of one column on both sides.
@@ -91,7 +98,13 @@ class Histogram:
     reference: tuple[float, ...]
     window: tuple[float, ...]
 
+    def check_stored(self) -> None:
+        """Check what was read from a file: as many shares as intervals or labels."""
+        n_cells = len(self.labels) or max(len(self.edges) - 1, 0)
+        expect(len(self.reference) == n_cells == len(self.window), "as many shares as intervals")
 
+
+@stored
 @dataclass(frozen=True)
 class FeatureFinding:
     """One input column: its missing cells and, where the detector tests columns one by one, its values.
@@ -128,7 +141,14 @@ class FeatureFinding:
     adjusted_missing_p_value: float | None = None
     histogram: Histogram | None = None
 
+    def check_stored(self) -> None:
+        """Check what was read from a file: shares and probabilities."""
+        expect(0 <= self.missing_reference <= 1 and 0 <= self.missing_window <= 1, "shares of gaps from 0 to 1")
+        p_values = (self.p_value, self.adjusted_p_value, self.missing_p_value, self.adjusted_missing_p_value)
+        expect(all(p is None or 0 < p <= 1 for p in p_values), "p-values above 0, at most 1")
 
+
+@stored
 @dataclass(frozen=True)
 class BinFinding:
     """One bin, a region of similar rows: the share of rows in it, and what it adds to the statistic.
@@ -156,6 +176,7 @@ class BinFinding:
     description: str = ""
 
 
+@stored
 @dataclass(frozen=True)
 class DriftResult:
     """Verdict of a detector on a window, with what led to it.
@@ -269,7 +290,7 @@ class DriftResult:
             made=_check_text("made", made),
         )
         if path is not None:
-            _write(Path(path), page)
+            write_file(path, page)
         return page
 
     def to_markdown(self) -> str:
@@ -291,6 +312,11 @@ class DriftResult:
         from gapdrift.results.report.markdown import render_markdown
 
         return render_markdown(self)
+
+    def check_stored(self) -> None:
+        """Check what was read from a file: probabilities and rows."""
+        expect(0 < self.p_value <= 1 and 0 < self.alpha < 1, "a p-value above 0, at most 1")
+        expect(self.n_reference >= 0 and self.n_window >= 0, "rows from 0")
 
     def _repr_html_(self) -> str:
         """Result as a notebook shows it: verdict, key facts, leading columns."""
@@ -326,14 +352,3 @@ def _check_sources(sources: Mapping[str, str | PathLike[str]] | None) -> dict[st
     if sources is not None and not isinstance(sources, Mapping):
         raise ParameterError(f'sources is {sources!r}, expected a mapping such as {{"reference": "june.csv"}}.')
     return {str(name): str(place) for name, place in (sources or {}).items()}
-
-
-def _write(path: Path, page: str) -> None:
-    try:
-        path.write_bytes(page.encode("utf-8"))
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise ParameterError(
-            f"The report cannot be written to {str(path)!r}: {reason}. Give a file in a folder that exists and may be "
-            "written to."
-        ) from error

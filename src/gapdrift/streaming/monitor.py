@@ -243,7 +243,10 @@ class Monitor:
         self._keys = KeyMemory(dict(sorted(keys.items())))
         self._packed = {}
         if "detector" in parts:
-            self.detector = loads(parts["detector"])
+            detector = loads(parts["detector"])
+            if not isinstance(detector, Detector):
+                raise HistoryError(f"The stored state holds a {type(detector).__name__}, expected a detector.")
+            self.detector = detector
 
     def _steps(self, batch: Batch) -> Iterator[Step]:
         grid = self._policy.grid

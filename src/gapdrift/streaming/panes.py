@@ -165,6 +165,8 @@ class Pane:
                     for index, own in enumerate(notes)
                 ]
                 counted = loads(arrays["counted"].tobytes()) if "counted" in arrays else None
+            if not isinstance(counted, Evidence | None):
+                raise HistoryError(f"A pane holds a {type(counted).__name__}, expected evidence.")
         except (ValueError, KeyError, OSError, EOFError, BadZipFile, GapdriftError) as error:
             raise HistoryError("A pane of the stored state cannot be read: the history is damaged.") from error
         number, n_rows, first, last, closed = facts

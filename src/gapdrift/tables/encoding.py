@@ -19,7 +19,7 @@ from gapdrift.errors import SchemaError
 from gapdrift.tables.frame import RawColumn, Table, quote
 from gapdrift.tables.schema import Column, Schema, as_categories
 
-__all__ = ["ONE_HOT", "Encoded", "encode", "numeric_chunks"]
+__all__ = ["ONE_HOT", "Encoded", "encode", "numeric_chunks", "probe_rows"]
 
 ONE_HOT = 1.0 / math.sqrt(2.0)
 """Entry of a one-hot column where the row has its category; two different categories are then at distance 1."""
@@ -44,6 +44,22 @@ class Encoded:
     def __len__(self) -> int:
         """Return the number of rows."""
         return len(self.missing)
+
+
+def probe_rows(schema: Schema) -> Encoded:
+    """Three rows to try out what was read from a file: half of the columns missing, none, all.
+
+    Examples
+    --------
+    >>> probe_rows(Schema((Column("x", "number"), Column("y", "number")))).values
+    array([[nan,  0.],
+           [ 0.,  0.],
+           [nan, nan]])
+    """
+    missing = np.zeros((3, len(schema.columns)), dtype=bool)
+    missing[0, ::2] = True
+    missing[2] = True
+    return Encoded(np.where(missing[:, schema.owner], np.nan, 0.0), missing)
 
 
 def encode(table: Any, schema: Schema, *, pool_singletons: bool = False) -> Encoded:

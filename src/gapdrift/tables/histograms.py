@@ -1,10 +1,12 @@
 """Histograms of the observed cells of each column, to show the distributions of reference and window side by side."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from gapdrift._typing import Indices, Matrix, Vector
+from gapdrift.persistence.records import expect, stored
 from gapdrift.tables.encoding import Encoded
 from gapdrift.tables.schema import Column, Schema
 
@@ -14,6 +16,7 @@ N_INTERVALS = 20
 """Intervals of the histogram of a column of numbers."""
 
 
+@stored
 @dataclass(frozen=True)
 class HistogramAxis:
     """What the cells of one column are counted by: intervals of numbers, or categories.
@@ -37,6 +40,21 @@ class HistogramAxis:
     def __len__(self) -> int:
         """Return the number of counts: intervals or categories."""
         return len(self.labels) or max(len(self.edges) - 1, 0)
+
+    def check_stored(self) -> None:
+        """Check what was read from a file: edges that rise, or labels."""
+        expect(not (self.edges and self.labels), "edges or labels, not both")
+        expect(len(self.edges) in {0, N_INTERVALS + 1}, f"{N_INTERVALS} intervals")
+        rising = all(low <= high for low, high in pairwise(self.edges))
+        expect(not self.edges or (rising and self.edges[0] < self.edges[-1]), "edges that rise")
+
+    def check_fits(self, column: Column) -> None:
+        """Check that a grid read from a file is one of this column."""
+        if column.kind == "category":
+            fits = self.labels == (*column.categories, "(other)")
+        else:
+            fits = bool(self.edges) == (column.kind == "number") and not self.labels
+        expect(fits, "grids of the columns")
 
 
 def fit_axes(rows: Encoded, schema: Schema) -> tuple[HistogramAxis, ...]:

@@ -15,10 +15,12 @@ from numpy.typing import NDArray
 
 from gapdrift._typing import Indices
 from gapdrift.errors import InputError, ParameterError
+from gapdrift.persistence.records import expect, stored
 from gapdrift.tables.frame import RawColumn, Table, quote
 
 __all__ = [
     "DEFAULT_CATEGORY_RULE",
+    "MAX_COLUMNS",
     "CategoryRule",
     "Column",
     "Schema",
@@ -35,6 +37,12 @@ MIN_DISTINCT = 20
 
 
 _Learned = tuple["Column | None", tuple[str, ...]]
+
+MAX_COLUMNS = 20_000
+"""Matrix columns of a schema that is read from a file."""
+
+MAX_CATEGORIES = 10_000
+"""Levels and groups of one of its columns."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +67,7 @@ DEFAULT_CATEGORY_RULE = CategoryRule(64)
 """The 64 most frequent categories have their own matrix column, and all others share one."""
 
 
+@stored
 @dataclass(frozen=True)
 class Column:
     """One input column as it is in the reference.
@@ -100,7 +109,16 @@ class Column:
         """Category behind one of the column's matrix columns; "(other)" for a group."""
         return self.categories[position] if position < len(self.categories) else "(other)"
 
+    def check_stored(self) -> None:
+        """Check what was read from a file: kind, levels and groups."""
+        expect(self.kind in {"number", "category", "empty"}, "a column of numbers, categories or without values")
+        expect(self.kind == "category" or not (self.categories or self.singletons), "values of categories only")
+        few = 0 < self.n_groups <= MAX_CATEGORIES and len(self.categories) <= MAX_CATEGORIES
+        expect(few, f"up to {MAX_CATEGORIES} categories")
+        expect(len(set(self.categories)) == len(self.categories), "different categories")
 
+
+@stored
 @dataclass(frozen=True)
 class Schema:
     """The columns of a reference, and how each is compared.
@@ -130,6 +148,12 @@ class Schema:
     def owner(self) -> Indices:
         """Index of the input column that each matrix column belongs to: (matrix columns,)."""
         return np.repeat(np.arange(len(self.columns)), [column.width for column in self.columns])
+
+    def check_stored(self) -> None:
+        """Check what was read from a file: some column has values, and names differ."""
+        expect(len(set(self.names)) == len(self.names), "different names of columns")
+        expect(sum(column.width for column in self.columns) <= MAX_COLUMNS, f"up to {MAX_COLUMNS} columns and levels")
+        expect(any(column.width for column in self.columns), "a column with values")
 
 
 def learn_schema(

@@ -145,7 +145,7 @@ def test_options_of_another_type_are_refused(results, options):
 
 
 def test_a_place_that_cannot_be_written_is_named(results, tmp_path):
-    with pytest.raises(gd.ParameterError, match=r"cannot be written to .*nowhere.*folder that exists"):
+    with pytest.raises(gd.StorageError, match=r"Cannot write .*nowhere.*folder that exists"):
         results["drift"].to_html(tmp_path / "nowhere" / "report.html")
 
 

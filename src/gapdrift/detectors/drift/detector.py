@@ -1,18 +1,20 @@
 """The default detector, as a scikit-learn estimator."""
 
-from collections.abc import Sequence
-from typing import Any, Self
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Self
 
 from gapdrift._random import RandomState, as_rng
 from gapdrift._validation import check_columns, check_count, check_nonnegative
-from gapdrift.counting.bins import MAX_BINS
-from gapdrift.detectors.base import Detector
+from gapdrift.counting.profile import MAX_BINS
+from gapdrift.detectors.base import Detector, detector_fields
 from gapdrift.detectors.drift.reference import DriftReference, DriftSettings, fit_drift_reference
 from gapdrift.errors import ParameterError
+from gapdrift.persistence.records import stored
 
 __all__ = ["DriftDetector"]
 
 
+@stored
 class DriftDetector(Detector):
     """Drift of values and of gaps, with a rate of false alarms that holds.
 
@@ -69,6 +71,7 @@ class DriftDetector(Detector):
     """
 
     reference_: DriftReference
+    stored_fields: ClassVar[Mapping[str, Any]] = detector_fields(DriftReference)
 
     def __init__(
         self,

@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gapdrift._typing import Indices, Matrix, Vector
 from gapdrift.counting.counter import CHUNK, Counter, OutOfRangeError, RowStatistics
 from gapdrift.counting.evidence import Evidence
 from gapdrift.counting.profile import Profile, fit_profile
-from gapdrift.counting.statistics import missing_statistics, power_means, product_statistics
+from gapdrift.counting.statistics import Layout, missing_statistics, power_means, product_statistics
 from gapdrift.detectors.drift.describe import describe_bin
 from gapdrift.detectors.histogram import make_histogram
 from gapdrift.errors import InputError
-from gapdrift.inference.contrast import SMALLEST_VARIANCE, Shape, entry_p_values
+from gapdrift.inference.contrast import ROWS_PER_KURTOSIS, SMALLEST_VARIANCE, Shape, entry_p_values
 from gapdrift.inference.findings import (
     MAX_CORRELATED,
     Comparison,
@@ -30,16 +31,15 @@ from gapdrift.inference.findings import (
 )
 from gapdrift.inference.null import Null, correlation_of, effective_sample_size, shape_of
 from gapdrift.inference.pearson import SMALLEST_P
+from gapdrift.persistence.records import expect, expect_shape, expecting, stored
 from gapdrift.results import BinFinding, DriftResult, FeatureFinding, Finding
-from gapdrift.tables.encoding import ONE_HOT, Encoded, encode, numeric_chunks
+from gapdrift.tables.encoding import ONE_HOT, Encoded, encode, numeric_chunks, probe_rows
 from gapdrift.tables.frame import Table
 from gapdrift.tables.histograms import HistogramAxis, fit_axes
 from gapdrift.tables.schema import CategoryRule, Schema, learn_schema
 
 __all__ = ["DriftReference", "DriftSettings", "fit_drift_reference"]
 
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 
 MIN_REFERENCE = 20
 """Reference rows below which nothing is fitted."""
@@ -77,6 +77,7 @@ class DriftSettings:
     ignore: tuple[str | int, ...]
 
 
+@stored
 @dataclass(frozen=True, eq=False)
 class DriftReference:
     """All that DriftDetector learned from a reference.
@@ -116,6 +117,33 @@ class DriftReference:
     def __getstate__(self) -> dict[str, Any]:
         """Fields alone: what counting has prepared is several times as large, and made anew where it is needed."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @property
+    def n_bins(self) -> int:
+        """Number of bins."""
+        return len(self.profile.centres)
+
+    @property
+    def missing_shares(self) -> tuple[float, ...]:
+        """Share of missing cells of each column of the reference."""
+        return tuple((self.evidence.sums["missing"] / self.evidence.n_rows).tolist())
+
+    def check_stored(self) -> None:
+        """Check what was read from a file: the parts fit together, and rows can be counted."""
+        schema, profile = self.schema, self.profile
+        expect(np.array_equal(profile.owner, schema.owner), "the columns of the schema")
+        expect(len(profile.entropy) == len(schema.columns), "missingness of all columns")
+        expect(len(self.axes) == len(schema.columns), "a histogram for each column")
+        for axis, column in zip(self.axes, schema.columns, strict=True):
+            axis.check_fits(column)
+        expect(self.min_effect >= 0, "a min_effect from 0")
+        expect_shape(self.shape.skewness, (profile.layout.size,), "skewness")
+        layout = profile.layout
+        expect(np.isin(_known_entries(profile), self.values_null.entries).all(), "the correlation of the values")
+        expect(np.isin(_known_missing(layout), self.missing_null.entries).all(), "the correlation of missingness")
+        with expecting("a reference that counts"):
+            counted = self.count(probe_rows(schema))
+        self.evidence.check_stored_sums(self.origin, {name: array.shape for name, array in counted.sums.items()})
 
     @cached_property
     def _counter(self) -> Counter:
@@ -223,25 +251,34 @@ def _describe(profile: Profile, counter: Counter, rows: Encoded, rng: np.random.
     powers = power_means(layout, found.location, profile.paired, found.bins, missing)
     shape = _shape(profile, powers)
     values = _values_null(profile, found, shape)
+    entries = _known_missing(layout)
+    return shape, values, Null(entries, correlation_of(missing[:, entries - layout.rates.start]), len(rows))
+
+
+def _known_missing(layout: Layout) -> Indices:
+    """Statistics of missingness whose correlation is learned: rates of more columns are taken as independent."""
     few = layout.rates.stop - layout.rates.start <= MAX_CORRELATED // 2
-    first = layout.rates.start if few else layout.patterns.start
-    entries = np.arange(first, layout.patterns.stop)
-    return shape, values, Null(entries, correlation_of(missing[:, first - layout.rates.start :]), len(rows))
+    return np.arange(layout.rates.start if few else layout.patterns.start, layout.patterns.stop)
+
+
+def _known_entries(profile: Profile) -> Indices:
+    """Statistics of the values whose correlation is learned: products of more columns are taken as independent."""
+    layout = profile.layout
+    if profile.direct:
+        return np.arange(layout.values.stop)
+    location = np.arange(layout.location.stop if layout.location.stop <= MAX_CORRELATED else 0)
+    return np.concatenate([location, np.arange(layout.bins.start, layout.bins.stop)])
 
 
 def _values_null(profile: Profile, rows: RowStatistics, shape: Shape) -> Null:
-    layout = profile.layout
-    location = np.arange(layout.location.start, layout.location.stop)
-    bins = np.arange(layout.bins.start, layout.bins.stop)
+    layout, entries = profile.layout, _known_entries(profile)
     if not profile.direct:
-        few = len(location) <= MAX_CORRELATED
-        entries = np.concatenate([location, bins]) if few else bins
-        statistics = np.column_stack([rows.location, rows.bins]) if few else rows.bins
-        return Null(entries, correlation_of(statistics), len(statistics))
+        known = rows.bins if len(entries) == rows.bins.shape[1] else np.column_stack([rows.location, rows.bins])
+        return Null(entries, correlation_of(known), len(known))
     products = product_statistics(layout, rows.location, rows.hidden)
     statistics = np.column_stack([rows.location, products, rows.bins])
-    known = shape.kurtosis[layout.dependence] < len(products) / 10.0
-    return Null(np.arange(layout.values.stop), correlation_of(statistics), effective_sample_size(products[:, known]))
+    light = shape.kurtosis[layout.dependence] < len(products) / ROWS_PER_KURTOSIS
+    return Null(entries, correlation_of(statistics), effective_sample_size(products[:, light]))
 
 
 def _shape(profile: Profile, powers: Matrix) -> Shape:

@@ -1,20 +1,23 @@
 """MDL-FWF as published, as a scikit-learn estimator."""
 
-from collections.abc import Sequence
-from typing import Any, Self
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Self
 
 from gapdrift._random import RandomState, as_rng
 from gapdrift._validation import check_choice, check_columns, check_count
-from gapdrift.detectors.base import Detector
-from gapdrift.detectors.mdlfwf.distance import Regressor, published_regressor
+from gapdrift.detectors.base import Detector, Setting, detector_fields
+from gapdrift.detectors.mdlfwf.distance import published_regressor
 from gapdrift.detectors.mdlfwf.membership import MEMBERSHIPS
 from gapdrift.detectors.mdlfwf.reference import FuzzyReference, FuzzySettings, fit_fuzzy_reference
+from gapdrift.detectors.mdlfwf.regressors import Recipe, Regressor, make_regressor, recipe_of
 from gapdrift.errors import ParameterError
 from gapdrift.models.imputation import Imputer
+from gapdrift.persistence.records import expect, stored
 
 __all__ = ["MDLFWF"]
 
 
+@stored
 class MDLFWF(Detector):
     """Masked distance learning with fuzzy-weighted frequencies, as published.
 
@@ -95,6 +98,8 @@ class MDLFWF(Detector):
     """
 
     reference_: FuzzyReference
+
+    stored_fields: ClassVar[Mapping[str, Any]] = detector_fields(FuzzyReference, Setting | Recipe)
 
     def __init__(
         self,
@@ -179,6 +184,18 @@ class MDLFWF(Detector):
         self.distance_error_ = self.reference_.distance.error
         self.feature_importances_ = self.reference_.distance.importances
         return self
+
+    def _write_setting(self, name: str, value: Any) -> Any:
+        """Parameter as a file holds it; a regressor is stored by its recipe."""
+        is_regressor = name == "regressor" and value is not None
+        return recipe_of(value) if is_regressor else super()._write_setting(name, value)
+
+    @classmethod
+    def _read_setting(cls, name: str, value: Any) -> Any:
+        if not isinstance(value, Recipe):
+            return super()._read_setting(name, value)
+        expect(name == "regressor", "a regressor as the setting of this name")
+        return make_regressor(value)
 
     def _check_settings(self) -> FuzzySettings:
         """Settings for a fit; one that is out of its range raises a `ParameterError`."""

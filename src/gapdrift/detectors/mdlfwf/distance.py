@@ -6,10 +6,9 @@ the error that makes the distances fuzzy.
 """
 
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Annotated, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 from sklearn.base import clone
 from sklearn.ensemble import GradientBoostingRegressor, HistGradientBoostingRegressor
@@ -17,15 +16,23 @@ from sklearn.ensemble import GradientBoostingRegressor, HistGradientBoostingRegr
 from gapdrift._random import draw_seed
 from gapdrift._threads import limit_threads
 from gapdrift._typing import Indices, Mask, Matrix, Vector
+from gapdrift.detectors.mdlfwf.regressors import (
+    LinearPredictor,
+    Regressor,
+    StoredRegressor,
+    TrainingPairs,
+    TreeEnsemble,
+    restore,
+    store,
+)
 from gapdrift.errors import ParameterError
-from gapdrift.models.imputation import FittedImputer, impute
+from gapdrift.models.imputation import AnyImputer, ChainedRegressions, ConstantFill, FittedImputer, impute
+from gapdrift.persistence.records import StoredAs, expect, expect_shape, stored
 from gapdrift.tables.missingness import draw_mask
 
 __all__ = [
     "ImputedDistance",
     "LearnedDistance",
-    "Regressor",
-    "TrainingPairs",
     "default_regressor",
     "learn_distance",
     "pair_features",
@@ -54,69 +61,11 @@ MAX_KEPT_BYTES = 32 * 2**20
 MAX_SHUFFLED_CELLS = 4_000_000
 """Largest number of cells of shuffled copies in memory at once."""
 
-
-@runtime_checkable
-class Regressor(Protocol):
-    """What a regressor must offer: scikit-learn's ``fit`` and ``predict``.
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import LinearRegression
-    >>> isinstance(LinearRegression(), Regressor)
-    True
-    """
-
-    def fit(self, X: Matrix, y: Vector) -> Any:
-        """Learn distances from the features of pairs."""
-        ...
-
-    def predict(self, X: Matrix) -> Vector:
-        """Distances of pairs, from their features."""
-        ...
+MAX_WORK = 2_000_000
+"""Bins x features of a distance that is read from a file: cells held in memory."""
 
 
-@dataclass(frozen=True, eq=False)
-class TrainingPairs:
-    """The pairs that a regressor was fitted on, kept so that it can be fitted again; they hold no rows.
-
-    Parameters
-    ----------
-    packed_missing : (pairs, bytes) array of uint8
-        Whether each cell of the first row, then of the second, is missing: eight indicators to a byte.
-    n_indicators : int
-        Number of these indicators: twice the number of columns.
-    imputed : (pairs, imputers) array
-        Distances after each imputation, in the regressor's unit.
-    distances : (pairs,) array
-        The distances to predict, in the regressor's unit.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> pairs = TrainingPairs.of(np.array([[1.0, 0.0, 2.5]]), np.array([3.0]), 1)
-    >>> pairs.features()
-    array([[1. , 0. , 2.5]])
-    """
-
-    packed_missing: NDArray[np.uint8]
-    n_indicators: int
-    imputed: Matrix
-    distances: Vector
-
-    @classmethod
-    def of(cls, features: Matrix, distances: Vector, n_imputers: int) -> "TrainingPairs":
-        """Pairs from the features and distances that a regressor was fitted on."""
-        packed_missing = np.packbits(features[:, :-n_imputers] > 0, axis=1)
-        return cls(packed_missing, features.shape[1] - n_imputers, features[:, -n_imputers:].copy(), distances)
-
-    def features(self) -> Matrix:
-        """Features that the regressor was fitted on: (pairs, features)."""
-        features = np.empty((len(self.distances), self.n_indicators + self.imputed.shape[1]))
-        features[:, : self.n_indicators] = np.unpackbits(self.packed_missing, axis=1, count=self.n_indicators)
-        features[:, self.n_indicators :] = self.imputed
-        return features
-
-
+@stored
 @dataclass(frozen=True, eq=False)
 class LearnedDistance:
     """Distances predicted by a regressor (the paper's L_mask and sigma_mask).
@@ -137,8 +86,8 @@ class LearnedDistance:
         Kept if the regressor can only be stored by fitting it again, and the pairs are not too many.
     """
 
-    regressor: Regressor
-    imputers: tuple[FittedImputer, ...]
+    regressor: Annotated[Regressor, StoredAs(StoredRegressor)]
+    imputers: tuple[AnyImputer, ...]
     error: float
     importances: Vector
     scale: float = 1.0
@@ -178,7 +127,38 @@ class LearnedDistance:
         np.clip(features, None, MAX_SCALED_DISTANCE, out=features)
         return np.clip(_predict(self.regressor, features), 0.0, None) * self.scale
 
+    def to_stored(self) -> dict[str, Any]:
+        """Fields as they are written: the regressor by its numbers, or by how to fit it again."""
+        return vars(self) | {"regressor": store(self.regressor, self.pairs, len(self.importances))}
 
+    @classmethod
+    def from_stored(cls, regressor: StoredRegressor, pairs: TrainingPairs | None, **rest: Any) -> "LearnedDistance":
+        """Model of what was read from a file."""
+        return cls(regressor=restore(regressor, pairs), pairs=pairs, **rest)
+
+    def check_stored(self) -> None:
+        """Check what was read from a file: errors and units that make sense."""
+        expect(self.error >= 0 and self.scale > 0, "an error from 0 and a positive scale")
+        expect(self.imputers, "an imputer")
+        expect_shape(self.importances, (-1,), "importances")
+
+    def check_fits(self, n_columns: int, size: int, n_bins: int) -> None:
+        """Check that what was read from a file measures rows of ``n_columns`` columns, ``size`` of them in a matrix."""
+        n_features = 2 * n_columns + len(self.imputers)
+        _check_imputers(self.imputers, size, n_bins * n_features)
+        expect_shape(self.importances, (n_features,), "importances")
+        found = self._n_features()
+        expect(found == n_features, f"a regressor of {n_features} features, not {found}")
+
+    def _n_features(self) -> int:
+        if isinstance(self.regressor, LinearPredictor):
+            return len(self.regressor.coefficients)
+        if isinstance(self.regressor, TreeEnsemble):
+            return self.regressor.n_features
+        return 0 if self.pairs is None else self.pairs.n_indicators + self.pairs.imputed.shape[1]
+
+
+@stored
 @dataclass(frozen=True, eq=False)
 class ImputedDistance:
     """Distances after imputation by one method, for comparison (configuration 2 of the paper).
@@ -192,7 +172,7 @@ class ImputedDistance:
     importances : (0,) array
     """
 
-    imputer: FittedImputer
+    imputer: AnyImputer
     error: float = 0.0
     importances: Vector = field(default_factory=lambda: np.empty(0))
 
@@ -200,6 +180,22 @@ class ImputedDistance:
         """Distances of incomplete rows to complete centres: (rows, bins)."""
         result: Matrix = cdist(impute(self.imputer, values), centres)
         return result
+
+    def check_stored(self) -> None:
+        """Check what was read from a file."""
+        expect(self.error >= 0, "an error from 0")
+        expect_shape(self.importances, (-1,), "importances")
+
+    def check_fits(self, n_columns: int, size: int, n_bins: int) -> None:
+        """Check that what was read from a file measures rows of ``n_columns`` columns, ``size`` of them in a matrix."""
+        _check_imputers((self.imputer,), size, n_bins * (2 * n_columns + 1))
+
+
+def _check_imputers(imputers: tuple[FittedImputer, ...], size: int, work: int) -> None:
+    for imputer in imputers:
+        constants = imputer.constants if isinstance(imputer, ConstantFill | ChainedRegressions) else np.empty(0)
+        expect_shape(constants, (size,), "constants of an imputer")
+    expect(work <= MAX_WORK, "fewer bins and columns")
 
 
 def default_regressor(rng: np.random.Generator) -> Any:

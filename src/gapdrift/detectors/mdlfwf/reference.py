@@ -11,17 +11,18 @@ from gapdrift.counting.evidence import Evidence
 from gapdrift.detectors.mdlfwf.distance import (
     ImputedDistance,
     LearnedDistance,
-    Regressor,
     learn_distance,
     training_rates,
 )
-from gapdrift.detectors.mdlfwf.membership import fuzzy_weights
+from gapdrift.detectors.mdlfwf.membership import MEMBERSHIPS, fuzzy_weights
+from gapdrift.detectors.mdlfwf.regressors import Regressor
 from gapdrift.errors import InputError
 from gapdrift.inference.pearson import MIN_EXPECTED, expected_frequencies, pearson
 from gapdrift.models.imputation import FittedImputer, Imputer, fit_imputers, impute
 from gapdrift.models.partition import ROWS_PER_BIN, Partition, default_n_bins, fit_partition
+from gapdrift.persistence.records import expect, expect_shape, expecting, stored
 from gapdrift.results import BinFinding, DriftResult, FeatureFinding, Finding
-from gapdrift.tables.encoding import Encoded, encode
+from gapdrift.tables.encoding import Encoded, encode, probe_rows
 from gapdrift.tables.missingness import missing_rates
 from gapdrift.tables.schema import Schema, learn_schema
 
@@ -58,6 +59,7 @@ class FuzzySettings:
     ignore: tuple[str | int, ...]
 
 
+@stored
 @dataclass(frozen=True, eq=False)
 class FuzzyReference:
     """Everything that MDL-FWF learned from a reference.
@@ -110,6 +112,32 @@ class FuzzyReference:
             _bin_findings(self, window, finding),
             (*self.notes, *sorted(window.notes), *_test_notes(self, window, finding)),
         )
+
+    @property
+    def n_bins(self) -> int:
+        """Number of bins."""
+        return len(self.partition)
+
+    @property
+    def missing_shares(self) -> tuple[float, ...]:
+        """Share of missing cells of each column of the reference."""
+        return tuple((self.evidence.sums["missing"] / self.evidence.n_rows).tolist())
+
+    def check_stored(self) -> None:
+        """Check what was read from a file: the parts fit together, and distances can be measured."""
+        n_bins, size, n_columns = len(self.partition), len(self.schema.owner), len(self.schema.columns)
+        expect(n_bins > 0, "bins")
+        expect_shape(self.partition.centres, (n_bins, size), "centres")
+        expect(self.membership in MEMBERSHIPS, f"a membership out of {', '.join(MEMBERSHIPS)}")
+        expect(self.top_q is None or self.top_q > 0, "top_q from 1")
+        expect_shape(self.has_missing, (n_columns,), "marks of missing values")
+        shapes = {"weights": (n_bins,), "products": (n_bins, n_bins), "missing": (n_columns,)}
+        self.evidence.check_stored_sums(self.origin, shapes)
+        self.distance.check_fits(n_columns, size, n_bins)
+        rows = probe_rows(self.schema)
+        with expecting("a distance that can be measured"):
+            found = self.distance.to_centres(rows.values, rows.missing, self.partition.centres)
+        expect(found.shape == (3, n_bins) and np.isfinite(found).all(), "a distance that can be measured")
 
 
 def fit_fuzzy_reference(table: Any, settings: FuzzySettings, rng: np.random.Generator) -> FuzzyReference:
@@ -283,11 +311,10 @@ def _feature_findings(reference: FuzzyReference, window: Evidence) -> tuple[Feat
     """Shares of missing cells of each column; none of a window without rows, which has no shares."""
     if not window.n_rows:
         return ()
-    before = reference.evidence.sums["missing"] / reference.evidence.n_rows
     after = window.sums["missing"] / window.n_rows
     return tuple(
-        FeatureFinding(name, float(rate), float(new))
-        for name, rate, new in zip(reference.schema.names, before, after, strict=True)
+        FeatureFinding(name, rate, float(new))
+        for name, rate, new in zip(reference.schema.names, reference.missing_shares, after, strict=True)
     )
 
 

@@ -1,4 +1,4 @@
-"""Regressors that can be stored, without pickle and without the use of scikit-learn's private attributes.
+"""Regressors that distances are learned with, and how they are stored: without pickle or scikit-learn's private parts.
 
 Linear models, forests and boosted trees are stored as the numbers that they consist of, and are restored as predictors
 of our own. Histogram gradient boosting has no public numbers: its training pairs are stored, it is fitted to them
@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import sklearn
@@ -26,14 +26,17 @@ from sklearn.linear_model import LinearRegression, Ridge
 
 from gapdrift._threads import limit_threads
 from gapdrift._typing import Indices, Matrix, Vector
-from gapdrift.detectors.mdlfwf.distance import Regressor, TrainingPairs
 from gapdrift.errors import StorageError
+from gapdrift.persistence.records import expect, expect_range, expect_shape, stored
+from gapdrift.tables.schema import MAX_COLUMNS
 
 __all__ = [
     "LinearPredictor",
     "Recipe",
     "Refit",
+    "Regressor",
     "StoredRegressor",
+    "TrainingPairs",
     "TreeEnsemble",
     "make_regressor",
     "recipe_of",
@@ -65,7 +68,7 @@ MAX_WORK = 1_000_000_000
 MAX_FEATURE_CELLS = 8_000_000
 """Largest pairs x features of a regressor that is fitted again: 64 MB."""
 
-MAX_HISTOGRAM_BYTES = 64 * 2**20
+MAX_BYTES_PER_HISTOGRAM = 64 * 2**20
 """Largest memory of the histograms that such a fit needs."""
 
 BYTES_PER_HISTOGRAM = 256 * 24
@@ -80,6 +83,78 @@ CHUNK_PAIRS = 10_000
 Setting = str | int | float | bool | None
 
 
+@runtime_checkable
+class Regressor(Protocol):
+    """What a regressor must offer: scikit-learn's ``fit`` and ``predict``.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LinearRegression
+    >>> isinstance(LinearRegression(), Regressor)
+    True
+    """
+
+    def fit(self, X: Matrix, y: Vector) -> Any:
+        """Learn distances from the features of pairs."""
+        ...
+
+    def predict(self, X: Matrix) -> Vector:
+        """Distances of other pairs."""
+        ...
+
+
+@stored
+@dataclass(frozen=True, eq=False)
+class TrainingPairs:
+    """The pairs that a regressor was fitted on, so that it can be fitted again: no row is among them.
+
+    Parameters
+    ----------
+    packed_missing : (pairs, bytes) array of uint8
+        Missing cells of the first row, then of the second, eight to a byte.
+    n_indicators : int
+        Twice the number of columns.
+    imputed : (pairs, imputers) array
+        Distances after each imputation, in the regressor's unit.
+    distances : (pairs,) array
+        What the regressor learned, in its unit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> pairs = TrainingPairs.of(np.array([[1.0, 0.0, 2.5]]), np.array([3.0]), 1)
+    >>> pairs.features()
+    array([[1. , 0. , 2.5]])
+    """
+
+    packed_missing: NDArray[np.uint8]
+    n_indicators: int
+    imputed: Matrix
+    distances: Vector
+
+    @classmethod
+    def of(cls, features: Matrix, distances: Vector, n_imputers: int) -> "TrainingPairs":
+        """Pairs from the features and distances that were fitted."""
+        gaps = np.packbits(features[:, :-n_imputers] > 0, axis=1)
+        return cls(gaps, features.shape[1] - n_imputers, features[:, -n_imputers:].copy(), distances)
+
+    def features(self) -> Matrix:
+        """Features that were fitted: (pairs, features)."""
+        features = np.empty((len(self.distances), self.n_indicators + self.imputed.shape[1]))
+        features[:, : self.n_indicators] = np.unpackbits(self.packed_missing, axis=1, count=self.n_indicators)
+        features[:, self.n_indicators :] = self.imputed
+        return features
+
+    def check_stored(self) -> None:
+        """Check what was read from a file: as many of each."""
+        n_pairs = len(np.atleast_1d(self.distances))
+        expect_shape(self.distances, (n_pairs,), "distances of pairs")
+        expect_shape(self.imputed, (n_pairs, -1), "imputed distances of pairs")
+        expect(0 <= self.n_indicators <= 2 * MAX_COLUMNS, "gaps of pairs")
+        expect_shape(self.packed_missing, (n_pairs, -(-self.n_indicators // 8)), "gaps of pairs")
+
+
+@stored
 @dataclass(frozen=True)
 class Recipe:
     """An unfitted regressor: its class and the settings that differ from the defaults.
@@ -93,7 +168,25 @@ class Recipe:
     name: str
     settings: Mapping[str, Setting]
 
+    def check_stored(self) -> None:
+        """Raise a StorageError where the class or a setting is not known, or would make results depend on threads."""
+        if self.name not in REGRESSORS:
+            raise StorageError(f"The regressor {self.name[:MAX_TEXT]!r} is not one of {', '.join(REGRESSORS)}.")
+        known = REGRESSORS[self.name]().get_params(deep=False)
+        for key, value in self.settings.items():
+            # NaN is not at most anything; a whole number may have thousands of digits.
+            number = isinstance(value, int | float) and not abs(value) <= 2**53
+            text = isinstance(value, str) and len(value) > MAX_TEXT
+            if key not in known or number or text:
+                raise StorageError(f"The regressor {self.name} has the setting {key[:MAX_TEXT]!r} in a way not known.")
+        if self.settings.get("n_jobs") not in {None, 1}:
+            raise StorageError(
+                f"The regressor {self.name} has n_jobs={self.settings['n_jobs']}, expected None or 1: threads add up "
+                "in any order, and what is loaded could not be the same to the bit."
+            )
 
+
+@stored
 @dataclass(frozen=True, eq=False)
 class LinearPredictor:
     """A linear regression.
@@ -122,7 +215,12 @@ class LinearPredictor:
         result: Vector = X @ self.coefficients + self.intercept
         return result
 
+    def check_stored(self) -> None:
+        """Check what was read from a file: one coefficient for each feature."""
+        expect_shape(self.coefficients, (-1,), "coefficients")
 
+
+@stored
 @dataclass(frozen=True, eq=False)
 class TreeEnsemble:
     """Sum or mean of regression trees: ``(start + sum of scale x leaf) / divisor``.
@@ -177,15 +275,34 @@ class TreeEnsemble:
         total /= self.divisor
         return total
 
+    def check_stored(self) -> None:
+        """Check what was read from a file: every path through the trees ends."""
+        n_nodes = len(np.atleast_1d(self.feature))
+        expect_shape(self.feature, (n_nodes,), "features of nodes")
+        expect_shape(self.threshold, (n_nodes,), "thresholds of nodes")
+        expect_shape(self.children, (n_nodes, 2), "children of nodes")
+        expect_shape(self.value, (n_nodes,), "values of nodes")
+        expect_shape(self.bounds, (-1,), "bounds of trees")
+        expect(len(self.bounds) >= 2 and self.bounds[0] == 0 and self.bounds[-1] == n_nodes, "trees of all nodes")
+        expect(np.all(np.diff(self.bounds) > 0), "trees with nodes")
+        expect(self.n_features > 0 and self.divisor != 0, "trees that ask for features")
+        expect_range(self.feature, 0, self.n_features, "features")
+        sizes = np.diff(self.bounds)
+        place = (np.arange(n_nodes) - np.repeat(self.bounds[:-1], sizes))[:, None]
+        leaf = (self.children == place).all(axis=1)
+        # A child that comes after its parent cannot lead back to it.
+        onward = ((self.children > place) & (self.children < np.repeat(sizes, sizes)[:, None])).all(axis=1)
+        expect(np.all(leaf | onward), "trees without circles")
 
-@dataclass(frozen=True, eq=False)
+
+@stored
+@dataclass(frozen=True)
 class Refit:
-    """A regressor that is fitted again: what the fit needs, and a checksum of what it must predict.
+    """A regressor that is fitted again from its training pairs, and how to tell that it has become the same.
 
     Parameters
     ----------
     recipe : Recipe
-    pairs : TrainingPairs
     digest : str
         SHA-256 of its predictions for the training pairs.
     library : str
@@ -193,7 +310,6 @@ class Refit:
     """
 
     recipe: Recipe
-    pairs: TrainingPairs
     digest: str
     library: str
 
@@ -230,7 +346,7 @@ def recipe_of(regressor: Any) -> Recipe:
         if type(value) is not type(defaults[key]) or value != defaults[key]
     }
     recipe = Recipe(name, settings)
-    _check_recipe(recipe)
+    recipe.check_stored()
     return recipe
 
 
@@ -245,7 +361,7 @@ def make_regressor(recipe: Recipe) -> Any:
     -------
     regressor : scikit-learn regressor
     """
-    _check_recipe(recipe)
+    recipe.check_stored()
     return REGRESSORS[recipe.name](**recipe.settings)
 
 
@@ -261,71 +377,77 @@ def store(regressor: Any, pairs: TrainingPairs | None, n_features: int) -> Store
 
     Returns
     -------
-    stored : LinearPredictor, TreeEnsemble or Refit
+    written : LinearPredictor, TreeEnsemble or Refit
     """
     if isinstance(regressor, LinearPredictor | TreeEnsemble):
         return regressor
     recipe = recipe_of(regressor)
     if recipe.name in _WRITERS:
-        return _checked(_WRITERS[recipe.name](regressor), regressor, n_features)
+        with limit_threads(None):
+            return _agreeing(_WRITERS[recipe.name](regressor), regressor, n_features)
     if pairs is None:
         raise StorageError(
             f"The regressor {recipe.name} was fitted on so many pairs that they were not kept, and it cannot be stored "
             "without them. Use a smaller max_pairs, such as 10000."
         )
-    stored = Refit(recipe, pairs, _digest(regressor, pairs), sklearn.__version__)
-    check_refit(stored)
-    return stored
+    _check_effort(recipe, pairs)
+    with limit_threads(None):
+        return Refit(recipe, _digest(regressor, pairs), sklearn.__version__)
 
 
-def restore(stored: StoredRegressor) -> tuple[Regressor, TrainingPairs | None]:
-    """Regressor as it was when it was stored, and its training pairs if they were stored.
+def restore(written: StoredRegressor, pairs: TrainingPairs | None) -> Regressor:
+    """Regressor as it was when it was stored.
 
     Parameters
     ----------
-    stored : LinearPredictor, TreeEnsemble or Refit
-        Already checked for soundness.
+    written : LinearPredictor, TreeEnsemble or Refit
+        Checked for soundness, like the pairs.
+    pairs : TrainingPairs or None
+        What a `Refit` is fitted on.
 
     Returns
     -------
     regressor : Regressor
-    pairs : TrainingPairs or None
     """
-    if not isinstance(stored, Refit):
-        return stored, None
-    check_refit(stored)
-    regressor = make_regressor(stored.recipe)
+    if not isinstance(written, Refit):
+        expect(pairs is None, "training pairs of regressors that are fitted again only")
+        return written
+    if pairs is None:
+        raise StorageError("The content of the file is not sound: expected the training pairs of its regressor.")
+    _check_effort(written.recipe, pairs)
+    regressor = make_regressor(written.recipe)
     try:
         # The user was warned when it was fitted for the first time.
         with warnings.catch_warnings(), limit_threads(None):
             warnings.simplefilter("ignore")
-            regressor.fit(stored.pairs.features(), stored.pairs.distances)
-            digest = _digest(regressor, stored.pairs)
-    # Settings and numbers come from a file, so any error of scikit-learn means that the file cannot be used.
+            regressor.fit(pairs.features(), pairs.distances)
+            digest = _digest(regressor, pairs)
+    # Settings and numbers come from a file: whatever scikit-learn has to say to them is not for the user to sort out.
     except Exception as error:
-        raise StorageError(f"The regressor {stored.recipe.name} cannot be fitted again: {error}") from error
-    if digest != stored.digest:
+        raise StorageError(f"The regressor {written.recipe.name} cannot be fitted again: {error}") from error
+    if digest != written.digest:
         raise StorageError(
-            f"The regressor {stored.recipe.name} was saved with scikit-learn {stored.library[:MAX_TEXT]}; fitted again "
-            f"with scikit-learn {sklearn.__version__} it predicts other distances. Load it with the former version, on "
-            "a machine of the same kind, or fit the detector again."
+            f"The regressor {written.recipe.name} was saved with scikit-learn {written.library[:MAX_TEXT]}; fitted "
+            f"again with scikit-learn {sklearn.__version__} it predicts other distances. Load it with the former, on a "
+            "machine of the same kind, or fit the detector again."
         )
-    return regressor, stored.pairs
+    result: Regressor = regressor
+    return result
 
 
-def check_refit(stored: Refit) -> None:
-    """Raise a StorageError if fitting again would take too much time or memory."""
-    settings = stored.recipe.settings
-    n_pairs, n_features = len(stored.pairs.distances), stored.pairs.n_indicators + stored.pairs.imputed.shape[1]
+def _check_effort(recipe: Recipe, pairs: TrainingPairs) -> None:
+    """Raise a StorageError where fitting again would take too long or too much memory."""
+    settings = recipe.settings
+    n_pairs, n_features = len(pairs.distances), pairs.n_indicators + pairs.imputed.shape[1]
     n_trees = settings.get("max_iter", 100)
     n_leaves = settings.get("max_leaf_nodes", 31)
-    max_leaves = n_pairs if n_leaves is None else n_leaves
-    plausible = all(type(number) is int and 0 < number <= 10**9 for number in (n_trees, max_leaves))
-    if not plausible or stored.recipe.name != "HistGradientBoostingRegressor":
-        raise StorageError(f"The regressor {stored.recipe.name[:MAX_TEXT]} has settings that cannot be fitted again.")
-    histograms = min(int(max_leaves or 1), n_pairs) * n_features * BYTES_PER_HISTOGRAM
+    most = n_pairs if n_leaves is None else n_leaves
+    whole = all(type(number) is int and 0 < number <= 10**9 for number in (n_trees, most))
+    if not whole or recipe.name != "HistGradientBoostingRegressor":
+        raise StorageError(f"The regressor {recipe.name[:MAX_TEXT]} has settings that cannot be fitted again.")
+    histograms = min(int(most or 1), n_pairs) * n_features * BYTES_PER_HISTOGRAM
     work = int(n_trees or 1) * n_pairs * n_features
-    if work > MAX_WORK or n_pairs * n_features > MAX_FEATURE_CELLS or histograms > MAX_HISTOGRAM_BYTES:
+    if work > MAX_WORK or n_pairs * n_features > MAX_FEATURE_CELLS or histograms > MAX_BYTES_PER_HISTOGRAM:
         raise StorageError(
             f"The regressor with {n_trees} trees of up to {max_leaves} leaves, learned from {n_pairs:,} pairs with "
             f"{n_features:,} features, is too large to be stored: it has to be fitted again when it is loaded. Use "
@@ -333,28 +455,8 @@ def check_refit(stored: Refit) -> None:
         )
 
 
-def _check_recipe(recipe: Recipe) -> None:
-    if recipe.name not in REGRESSORS:
-        raise StorageError(f"The regressor {recipe.name[:MAX_TEXT]!r} is not one of {', '.join(REGRESSORS)}.")
-    known = REGRESSORS[recipe.name]().get_params(deep=False)
-    for key, value in recipe.settings.items():
-        # The comparison is negated because NaN, which must be refused too, is neither above nor below anything.
-        too_large = isinstance(value, int | float) and not abs(value) <= 2**53
-        too_long = isinstance(value, str) and len(value) > MAX_TEXT
-        if key not in known or too_large or too_long:
-            raise StorageError(
-                f"The regressor {recipe.name} has an unknown setting {key[:MAX_TEXT]!r}, or a value of it that cannot "
-                "be stored."
-            )
-    if recipe.settings.get("n_jobs") not in {None, 1}:
-        raise StorageError(
-            f"The regressor {recipe.name} has n_jobs={recipe.settings['n_jobs']}, expected None or 1: several "
-            "threads add numbers in varying order, so the loaded regressor could differ from the saved one."
-        )
-
-
-def _json_value(value: Any) -> Setting:
-    """Setting as a value of JSON."""
+def _plain(value: Any) -> Setting:
+    """Setting as JSON knows it."""
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, str | int | float | bool):
@@ -370,17 +472,17 @@ def _digest(regressor: Any, pairs: TrainingPairs) -> str:
     return hashlib.sha256(predicted.tobytes()).hexdigest()
 
 
-def _checked(stored: LinearPredictor | TreeEnsemble, regressor: Any, n_features: int) -> StoredRegressor:
-    """The stored form, after a check that it predicts the same as the regressor; otherwise a StorageError."""
+def _agreeing(written: LinearPredictor | TreeEnsemble, regressor: Any, n_features: int) -> StoredRegressor:
+    """The predictor, once it has predicted the same as the regressor that it stands for."""
     rng = np.random.default_rng(0)
     probes = np.where(rng.random((N_PROBES, n_features)) < 0.5, rng.integers(2, size=n_features), 0.0)
     probes += rng.exponential(size=probes.shape) * (rng.random(n_features) < 0.5)
-    if not np.array_equal(stored.predict(probes), regressor.predict(probes)):
+    if not np.array_equal(written.predict(probes), regressor.predict(probes)):
         raise StorageError(
             f"The regressor {type(regressor).__name__} cannot be stored on this machine: its stored form would predict "
             "slightly different distances. Use regressor=None."
         )
-    return stored
+    return written
 
 
 def _write_linear(regressor: Any) -> LinearPredictor:

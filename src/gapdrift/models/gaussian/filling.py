@@ -12,15 +12,20 @@ from functools import cached_property
 import numpy as np
 
 from gapdrift.models.gaussian.dense import DenseGaussian, conditional_covariance, dense_blocks
-from gapdrift.models.gaussian.factor import FactorGaussian, conditional_factors, factor_blocks
+from gapdrift.models.gaussian.factor import MAX_RANK, FactorGaussian, conditional_factors, factor_blocks
 from gapdrift.models.gaussian.patterns import Floats, Patterns, apply, inverse
+from gapdrift.persistence.records import expect, expect_shape, expecting, stored
 
 __all__ = ["DensePrecision", "FactorPrecision", "Precision", "exact_precision", "fill", "precision_of"]
 
 SIGNIFICAND = 53
 """Bits of a double."""
 
+MAX_STORED = 1_000
+"""Columns of a full matrix that is read from a file: its inverse is held in memory."""
 
+
+@stored
 @dataclass(frozen=True, eq=False)
 class DensePrecision:
     """Inverse of a full covariance matrix.
@@ -31,6 +36,14 @@ class DensePrecision:
     """
 
     matrix: Floats
+
+    def check_stored(self) -> None:
+        """Check what was read from a file: a square matrix that has a root."""
+        size = len(np.atleast_1d(self.matrix))
+        expect(size <= MAX_STORED, f"up to {MAX_STORED} columns of a full matrix")
+        expect_shape(self.matrix, (size, size), "a precision")
+        with expecting("a precision that is positive definite"):
+            np.linalg.cholesky(self.matrix)
 
     def multiply(self, rows: Floats) -> Floats:
         """P x of each row."""
@@ -45,6 +58,7 @@ class DensePrecision:
         return solved
 
 
+@stored
 @dataclass(frozen=True, eq=False)
 class FactorPrecision:
     """Inverse of the covariance L L' + diag(noise) of a few factors, which is never built.
@@ -57,6 +71,13 @@ class FactorPrecision:
 
     loadings: Floats
     noise: Floats
+
+    def check_stored(self) -> None:
+        """Check what was read from a file: positive noise, and few factors."""
+        expect_shape(self.noise, (-1,), "noise")
+        expect_shape(self.loadings, (len(self.noise), -1), "loadings")
+        expect(self.loadings.shape[1] <= MAX_RANK, f"up to {MAX_RANK} factors")
+        expect(np.all(self.noise > 0), "positive noise")
 
     @cached_property
     def model(self) -> FactorGaussian:
