@@ -1,6 +1,7 @@
 """Slow and obvious versions of the algorithms: loops straight from the equations of the paper and the documentation."""
 
 import math
+from itertools import combinations, combinations_with_replacement
 
 import numpy as np
 
@@ -79,10 +80,8 @@ def row_statistics(profile, values, missing, averaged=128, enough_bits=10.0):
     centred = np.where(np.isnan(scores), 0.0, scores - profile.mean)
     expected = expect @ centred
     lacking = profile.moments - expect @ profile.moments @ expect.T
-    products = []
-    for place, i in enumerate(profile.paired):
-        for j in profile.paired[place:]:
-            products.append(expected[i] * expected[j] + lacking[i, j])
+    pairs = combinations_with_replacement(profile.paired, 2)
+    products = [expected[i] * expected[j] + lacking[i, j] for i, j in pairs]
     entropy = sum(profile.entropy[column] for column in range(len(missing)) if not missing[column])
     n_completions = 1 if not hidden else profile.n_spread if entropy >= enough_bits else averaged
     bins = np.zeros(len(profile.centres))
@@ -91,10 +90,7 @@ def row_statistics(profile, values, missing, averaged=128, enough_bits=10.0):
         distances = [sum((a - b) ** 2 for a, b in zip(position, centre, strict=True)) for centre in profile.centres]
         bins[int(np.argmin(distances))] += 1.0 / n_completions
     number = sum(bool(gone) for gone in missing)
-    patterns = []
-    for place, i in enumerate(profile.missing_paired):
-        for j in profile.missing_paired[place + 1 :]:
-            patterns.append(float(missing[i] and missing[j]))
+    patterns = [float(missing[i] and missing[j]) for i, j in combinations(profile.missing_paired, 2)]
     return expected, np.array(products), bins, np.array(missing, dtype=float), np.array([*patterns, number**2])
 
 

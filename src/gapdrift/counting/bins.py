@@ -107,7 +107,8 @@ def nearest(table: BinTable, steps: Single, base: Single | None = None) -> Indic
     keys = distances.astype(np.int32)
     keys *= MAX_BINS
     keys += np.arange(len(keys), dtype=np.int32)[:, None]
-    return np.minimum.reduce(keys, axis=0).astype(np.intp) & (MAX_BINS - 1)
+    smallest: Indices = np.minimum.reduce(keys, axis=0).astype(np.intp)
+    return smallest & (MAX_BINS - 1)
 
 
 def memberships(table: BinTable, base: Single, residual_steps: Single, n_spread: int) -> Matrix:

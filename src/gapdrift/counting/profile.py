@@ -182,6 +182,13 @@ class Profile:
         return digest.digest()
 
 
+def _check_places(places: Indices, n_columns: int, most: int) -> None:
+    """Check what was read from a file: some columns, each once and in order."""
+    expect_shape(places, (-1,), "paired columns")
+    expect_range(places, 0, n_columns, "paired columns")
+    expect(len(places) <= most and np.all(np.diff(places) > 0), "different paired columns, in order")
+
+
 def fit_profile(
     rows: Encoded,
     compared: Encoded,

@@ -68,7 +68,7 @@ MAX_WORK = 1_000_000_000
 MAX_FEATURE_CELLS = 8_000_000
 """Largest pairs x features of a regressor that is fitted again: 64 MB."""
 
-MAX_BYTES_PER_HISTOGRAM = 64 * 2**20
+MAX_HISTOGRAM_BYTES = 64 * 2**20
 """Largest memory of the histograms that such a fit needs."""
 
 BYTES_PER_HISTOGRAM = 256 * 24
@@ -135,8 +135,8 @@ class TrainingPairs:
     @classmethod
     def of(cls, features: Matrix, distances: Vector, n_imputers: int) -> "TrainingPairs":
         """Pairs from the features and distances that were fitted."""
-        gaps = np.packbits(features[:, :-n_imputers] > 0, axis=1)
-        return cls(gaps, features.shape[1] - n_imputers, features[:, -n_imputers:].copy(), distances)
+        packed = np.packbits(features[:, :-n_imputers] > 0, axis=1)
+        return cls(packed, features.shape[1] - n_imputers, features[:, -n_imputers:].copy(), distances)
 
     def features(self) -> Matrix:
         """Features that were fitted: (pairs, features)."""
@@ -150,8 +150,8 @@ class TrainingPairs:
         n_pairs = len(np.atleast_1d(self.distances))
         expect_shape(self.distances, (n_pairs,), "distances of pairs")
         expect_shape(self.imputed, (n_pairs, -1), "imputed distances of pairs")
-        expect(0 <= self.n_indicators <= 2 * MAX_COLUMNS, "gaps of pairs")
-        expect_shape(self.packed_missing, (n_pairs, -(-self.n_indicators // 8)), "gaps of pairs")
+        expect(0 <= self.n_indicators <= 2 * MAX_COLUMNS, "marks of missing cells of pairs")
+        expect_shape(self.packed_missing, (n_pairs, -(-self.n_indicators // 8)), "marks of missing cells of pairs")
 
 
 @stored
@@ -447,15 +447,15 @@ def _check_effort(recipe: Recipe, pairs: TrainingPairs) -> None:
         raise StorageError(f"The regressor {recipe.name[:MAX_TEXT]} has settings that cannot be fitted again.")
     histograms = min(int(most or 1), n_pairs) * n_features * BYTES_PER_HISTOGRAM
     work = int(n_trees or 1) * n_pairs * n_features
-    if work > MAX_WORK or n_pairs * n_features > MAX_FEATURE_CELLS or histograms > MAX_BYTES_PER_HISTOGRAM:
+    if work > MAX_WORK or n_pairs * n_features > MAX_FEATURE_CELLS or histograms > MAX_HISTOGRAM_BYTES:
         raise StorageError(
-            f"The regressor with {n_trees} trees of up to {max_leaves} leaves, learned from {n_pairs:,} pairs with "
+            f"The regressor with {n_trees} trees of up to {most} leaves, learned from {n_pairs:,} pairs with "
             f"{n_features:,} features, is too large to be stored: it has to be fitted again when it is loaded. Use "
             "fewer or smaller trees, a smaller max_pairs, or fewer columns."
         )
 
 
-def _plain(value: Any) -> Setting:
+def _json_value(value: Any) -> Setting:
     """Setting as JSON knows it."""
     if isinstance(value, np.generic):
         value = value.item()
