@@ -1,4 +1,4 @@
-"""Where decided windows go: JSON lines, Prometheus, a webhook, an exit code.
+"""Where decided windows go: JSON lines, Prometheus, a webhook.
 
 A sink takes one record at a time and raises an error where it could not. Records come at least once and in order;
 their ``id`` tells a repeat.
@@ -19,7 +19,7 @@ from gapdrift._validation import check_count, check_effect
 from gapdrift.errors import ParameterError, SinkError
 from gapdrift.streaming.windows import ZONES, WindowResult
 
-__all__ = ["ExitCode", "JsonLines", "PrometheusTextfile", "Sink", "Webhook", "make_record", "prometheus_text"]
+__all__ = ["JsonLines", "PrometheusTextfile", "Sink", "Webhook", "make_record", "prometheus_text"]
 
 Record = Mapping[str, Any]
 """A window in plain form (`WindowResult.to_dict`), with ``stream`` and ``id``."""
@@ -33,7 +33,15 @@ class Sink(Protocol):
 
     Examples
     --------
-    >>> isinstance(ExitCode(), Sink)
+    >>> class Screen:
+    ...     name = "screen"
+    ...
+    ...     def emit(self, record):
+    ...         print(record["id"], record["zone"])
+    ...
+    ...     def close(self):
+    ...         pass
+    >>> isinstance(Screen(), Sink)
     True
     """
 
@@ -225,34 +233,6 @@ def _labels(labels: Mapping[str, Any]) -> str:
         return str(text).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
 
     return "{" + ",".join(f'{name}="{escape(value)}"' for name, value in labels.items()) + "}"
-
-
-class ExitCode:
-    """The exit code of a run: 3 once a window was in the drift zone, else 0.
-
-    Parameters
-    ----------
-    name : str, default "exit-code"
-
-    Examples
-    --------
-    >>> sink = ExitCode()
-    >>> sink.emit({"zone": "drift"})
-    >>> sink.code
-    3
-    """
-
-    def __init__(self, *, name: str = "exit-code") -> None:
-        self.name = name
-        self.code = 0
-
-    def emit(self, record: Record) -> None:
-        """Look at the zone."""
-        if record["zone"] == "drift":
-            self.code = 3
-
-    def close(self) -> None:
-        """Nothing to let go of."""
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):

@@ -15,7 +15,7 @@ from typing import Any
 from gapdrift._random import as_rng
 from gapdrift._threads import limit_threads
 from gapdrift.counting.evidence import Evidence
-from gapdrift.detectors.base import Detector
+from gapdrift.detectors.base import ReferenceDetector
 from gapdrift.detectors.drift.detector import DriftDetector
 from gapdrift.detectors.drift.reference import ConditionalReference
 from gapdrift.detectors.mdlfwf.detector import MDLFWF
@@ -28,12 +28,12 @@ from gapdrift.tables.schema import Schema
 
 __all__ = ["describe", "dumps", "load", "loads", "save"]
 
-Storable = Detector | Evidence | DriftResult
+Storable = ReferenceDetector | Evidence | DriftResult
 
 RECORDS: Mapping[str, type] = MappingProxyType({"evidence": Evidence, "result": DriftResult})
 """What a file may hold besides a detector."""
 
-DETECTORS: Mapping[str, tuple[type[Detector], Any]] = MappingProxyType(
+DETECTORS: Mapping[str, tuple[type[ReferenceDetector], Any]] = MappingProxyType(
     {"DriftDetector": (DriftDetector, ConditionalReference), "MDLFWF": (MDLFWF, FuzzyReference)}
 )
 """Detectors that a file may hold, and what each learns."""
@@ -126,7 +126,7 @@ def dumps(thing: Storable, *, keep_rows: bool = True) -> bytes:
     >>> loads(dumps(Evidence(3, {"weights": [1.0, 2.0]}))).n_rows
     3
     """
-    if isinstance(thing, Detector):
+    if isinstance(thing, ReferenceDetector):
         return thing._to_bytes(keep_rows=keep_rows)
     for kind, cls in RECORDS.items():
         if type(thing) is cls:
@@ -207,7 +207,7 @@ def _read(package: Package) -> Any:
     return thing
 
 
-def _read_detector(package: Package) -> Detector:
+def _read_detector(package: Package) -> ReferenceDetector:
     content = package.manifest.content
     if not isinstance(content, dict) or set(content) != {"class", "settings", "reference"}:
         raise StorageError("The content of the file is not sound: expected the class, settings and reference.")

@@ -239,7 +239,7 @@ def test_numbers_out_of_range_are_named(detector, compiled, monkeypatch):
     for bad, words in ((np.inf, "infinite"), (1e200, "1e\\+200")):
         window = correlated(50, 6, 2)
         window[3, 4] = bad
-        with pytest.raises(gd.InputError, match=f"Column 'x4'.*{words}"):
+        with pytest.raises(gd.errors.InputError, match=f"Column 'x4'.*{words}"):
             detector.count(window)
 
 
@@ -314,11 +314,11 @@ def test_what_is_said_of_columns_is_said_of_floats_too():
     detector = gd.DriftDetector(random_state=0).fit(frame)
     window = pd.DataFrame(correlated(200, 4, 2), columns=list("abcd"))
     assert any("'d'" in note for note in detector.test(window).warnings)
-    with pytest.raises(gd.SchemaError, match="lacks the column"):
+    with pytest.raises(gd.errors.SchemaError, match="lacks the column"):
         detector.count(window[["a", "d"]])
-    with pytest.raises(gd.SchemaError, match="no names"):
+    with pytest.raises(gd.errors.SchemaError, match="no names"):
         detector.count(window.to_numpy()[:, :3])
-    with pytest.raises(gd.InputError, match="Column 'b' has 1 infinite"):
+    with pytest.raises(gd.errors.InputError, match="Column 'b' has 1 infinite"):
         detector.count(window.assign(b=np.where(np.arange(200) == 7, np.inf, 0.5)))
 
 
@@ -376,7 +376,7 @@ def test_what_travels_does_not_grow_by_counting(detector):
 def test_n_bins():
     detector = gd.DriftDetector(random_state=0, n_bins=32).fit(correlated(N_ROWS, 6, 1))
     assert len(detector.test(correlated(500, 6, 2)).bins) == 32
-    with pytest.raises(gd.ParameterError, match="at most 256"):
+    with pytest.raises(gd.errors.ParameterError, match="at most 256"):
         gd.DriftDetector(n_bins=1_000).fit(correlated(100, 2, 0))
 
 

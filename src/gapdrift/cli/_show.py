@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 import gapdrift as gd
-from gapdrift.cli._codes import DRIFT, ERROR
+from gapdrift.cli._codes import ExitCode
 from gapdrift.cli._progress import progress
 from gapdrift.errors import InputError
 
@@ -40,8 +40,8 @@ def show_result(result: gd.DriftResult, sources: tuple[str, str], options: dict[
         click.secho(first, bold=True, fg=COLOURS[result.drift])
         click.echo("\n".join([*rest, *(f"Written: {path}" for path in written)]))
     if result.drift and options["fail_on_drift"]:
-        return DRIFT
-    return ERROR if result.drift is None and options["fail_on_undetermined"] else 0
+        return ExitCode.DRIFT
+    return ExitCode.ERROR if result.drift is None and options["fail_on_undetermined"] else ExitCode.DONE
 
 
 def show_file(found: dict[str, Any]) -> str:

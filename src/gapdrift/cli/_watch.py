@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 import gapdrift as gd
-from gapdrift.cli._codes import DRIFT
+from gapdrift.cli._codes import ExitCode
 from gapdrift.cli._progress import progress
 from gapdrift.cli._work import Reading, load_detector
 from gapdrift.files import as_in_reference
@@ -67,7 +67,7 @@ def watch(reference: str, place: str, reading: Reading, options: dict[str, Any])
     if history is not None and summary.position == summary.first_row:
         notes.append("No row is new: all rows of the stream were seen before, by the history.")
     _tell(summary, notes, options["as_json"])
-    return DRIFT if summary.drift and options["fail_on_drift"] else 0
+    return ExitCode.DRIFT if summary.drift and options["fail_on_drift"] else ExitCode.DONE
 
 
 def _length(text: str) -> int | str:

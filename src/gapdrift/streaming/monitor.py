@@ -12,17 +12,16 @@ from typing import Any
 
 from gapdrift.counting.evidence import Evidence
 from gapdrift.detectors.base import Detector
-from gapdrift.errors import HistoryError, InputError
+from gapdrift.errors import HistoryError, InputError, SchemaError
 from gapdrift.results.result import DriftResult
-from gapdrift.storage import dumps, loads
-from gapdrift.streaming.adaptation import as_table, plain_cells, refit
+from gapdrift.streaming.adaptation import refit
 from gapdrift.streaming.clock import as_datetime, format_duration
 from gapdrift.streaming.intake import BEFORE_ALL, Batch, KeyMemory, Step, read_batch, steps_by_rows, steps_by_time
-from gapdrift.streaming.panes import Pane, add_up
+from gapdrift.streaming.panes import Pane, add_up, pack_rows, unpack_rows
 from gapdrift.streaming.policy import check_detector, make_policy
+from gapdrift.streaming.rows import Rows, columns_of
 from gapdrift.streaming.windows import WindowResult
-from gapdrift.tables.encoding import Encoded, encode
-from gapdrift.tables.schema import Schema
+from gapdrift.tables.frame import Table, quote
 
 __all__ = ["Monitor"]
 
@@ -38,16 +37,16 @@ class Monitor:
 
     Parameters
     ----------
-    detector : DriftDetector or MDLFWF
+    detector : DriftDetector, MDLFWF, or another `gapdrift.detectors.Detector`
         Fitted.
     window : int, str or timedelta, default 500
         Length of a window: a number of rows, or a time such as "1h" (then with ``time_column``).
     step : int, str or timedelta, default None
-        From the start of one window to the start of the next; None is a whole window (tumbling), less makes
+        From the start of one window to the start of the next. None means a whole window (tumbling); less makes
         windows overlap (sliding).
     false_alarm_every : float, default 1000
-        Windows without drift for one false alarm, on average: a window is in the drift zone where its
-        verdict is significant at the level 1 / ``false_alarm_every``.
+        Windows without drift for one false alarm, on average: a window is in the drift zone where its detector
+        finds drift with ``alpha=1 / false_alarm_every``.
     time_column : str, optional
         Column with the times of the rows, for windows of time. It is no feature.
     key_column : str, optional
@@ -117,7 +116,8 @@ class Monitor:
             warning_every=warning_every,
             adapt=adapt,
         )
-        self._names = detector.reference_.schema.names
+        self._columns = columns_of(detector)
+        self._new_reference: bytes | None = None
         self._fingerprint = _fingerprint(detector)
         self.position = 0
         self.drift_detected = self.warning_detected = False
@@ -153,15 +153,15 @@ class Monitor:
 
     def advance(self, rows: Any) -> tuple[WindowResult, ...]:
         """All windows that these rows complete, calm and undetermined ones included; otherwise like `update`."""
-        schema = self.detector.reference_.schema
-        batch = read_batch(rows, _all_names(schema), schema.named, self._policy.time_column, self._policy.key_column)
-        whole, whole_by = encode(batch.table, schema), self.detector
+        columns, policy = self._columns, self._policy
+        batch = read_batch(rows, columns.names, columns.named, policy.time_column, policy.key_column)
+        given = Rows.read(batch.table, columns.names)
+        self._check(batch.table, given)
+        notes = self._notes_about(batch.table)
         decided: list[WindowResult] = []
         first = self.position
         for step in self._steps(batch):
-            if whole_by is not self.detector:
-                whole, whole_by = encode(batch.table, self.detector.reference_.schema), self.detector
-            self._take(batch, whole, step, first)
+            self._take(given, notes, step, first)
             decided += self._decide(step.closed)
         return self._tell(decided)
 
@@ -198,8 +198,8 @@ class Monitor:
 
         Notes
         -----
-        The parts hold sums, and of each open pane the last rows as numbers, fewer than 1,024. With ``adapt`` they
-        hold the rows of the window itself. Keys are stored as digests.
+        The parts hold sums, and of each open pane the last rows, fewer than 1,024. With ``adapt`` they hold all rows
+        of the open windows, and those that the current reference was fitted on. Keys are stored as digests.
         """
         facts = {
             "position": self.position,
@@ -216,8 +216,8 @@ class Monitor:
             parts[f"pane/{number}/{'closed' if pane.closed else 'open'}"] = self._pack(pane)
         for number, keys in self._keys.packed().items():
             parts[f"keys/{number}"] = keys
-        if self.detector is not self._given:
-            parts["detector"] = dumps(self.detector)
+        if self._new_reference is not None:
+            parts["reference"] = self._new_reference
         return parts
 
     def restore(self, parts: Mapping[str, bytes]) -> None:
@@ -242,8 +242,9 @@ class Monitor:
         keys = {int(name[5:]): data for name, data in parts.items() if name.startswith("keys/")}
         self._keys = KeyMemory(dict(sorted(keys.items())))
         self._packed = {}
-        if "detector" in parts:
-            self.detector = loads(parts["detector"])
+        self._new_reference = parts.get("reference")
+        if self._new_reference is not None:
+            self.detector = refit(self._given, unpack_rows(self._new_reference))
 
     def _steps(self, batch: Batch) -> Iterator[Step]:
         grid = self._policy.grid
@@ -252,17 +253,31 @@ class Monitor:
         pane = self._panes.get(self._closed)
         return steps_by_rows(batch, self._closed, 0 if pane is None else pane.n_rows, grid.pane, self._keys)
 
-    def _take(self, batch: Batch, whole: Encoded, step: Step, first: int) -> None:
+    def _check(self, table: Table, rows: Rows) -> None:
+        """Raise an error where rows cannot be counted, before any of them is taken."""
+        absent = [name for name in self._columns.names if name not in table.names]
+        if absent and table.named and self._columns.named:
+            raise SchemaError(
+                f"The rows lack the column(s) {quote(absent)} of the reference; they have {quote(table.names)}. Add "
+                "them (all missing, if they were not recorded), or fit without them."
+            )
+        self.detector.check_rows(rows.table())
+
+    def _notes_about(self, table: Table) -> set[str]:
+        known = {*self._columns.names, *self._columns.ignored}
+        extra = [name for name in table.names if name not in known] if table.named else []
+        return {f"Column {name!r} is not in the reference and was ignored." for name in extra}
+
+    def _take(self, rows: Rows, notes: set[str], step: Step, first: int) -> None:
         """Bring the rows of a step into their panes."""
         for number, places in step.panes.items():
             pane = self._panes.setdefault(number, Pane(number))
-            table = batch.table.take(places)
-            # What is noted of a whole batch need not hold of some of its rows.
-            rows = encode(table, self.detector.reference_.schema) if whole.notes else _rows_at(whole, places)
-            pane.add(rows, self.detector.count)
+            taken = rows.take(places)
+            pane.add(taken, self.detector.count)
             pane.note_rows(first + int(places[0]), first + int(places[-1]))
+            pane.notes |= notes
             if self._policy.adapt is not None:
-                pane.cells.append(plain_cells(table, self._names))
+                pane.kept.append(taken)
         self.position, self._high, self._closed = first + step.stop, step.high, step.closed
         for kind in SKIPPED:
             count = getattr(step, kind)
@@ -352,17 +367,18 @@ class Monitor:
         if self._policy.adapt is None or window.zone != "drift" or self._streak < self._policy.adapt:
             return window
         panes = [pane for number, pane in sorted(self._panes.items()) if self._streak_start <= number < end]
+        rows = Rows.join([piece for pane in panes for piece in pane.kept])
         try:
-            self.detector = refit(self.detector, [cells for pane in panes for cells in pane.cells])
+            self.detector = refit(self._given, rows)
         except InputError as error:
             note = f"No new reference could be fitted on the drift windows: {error}"
             return replace(window, warnings=(*window.warnings, note))
+        self._new_reference = pack_rows(rows)
         self._streak = 0
         self._start = end if not self._policy.timed else -(-end // self._policy.grid.step) * self._policy.grid.step
         self._drop_panes()
         for pane in self._panes.values():
-            pieces = [encode(as_table(self.detector, cells), self.detector.reference_.schema) for cells in pane.cells]
-            pane.recount(pieces, self.detector.count)
+            pane.recount(self.detector.count)
         note = f"A new reference was fitted on {self.detector.evidence_.n_rows} rows."
         return replace(window, adapted=True, warnings=(*window.warnings, note))
 
@@ -389,19 +405,9 @@ class Monitor:
 
 def _fingerprint(detector: Detector) -> str:
     evidence = detector.evidence_
-    floor = getattr(detector.reference_, "min_effect", 0.0)
-    digest = hashlib.sha256(repr((type(detector).__name__, evidence.n_rows, floor)).encode())
+    # A monitor chooses alpha itself, and other versions may judge alike.
+    settings = {name: value for name, value in detector.describe().items() if name not in {"alpha", "version"}}
+    digest = hashlib.sha256(repr((evidence.n_rows, sorted(settings.items()))).encode())
     for name in sorted(evidence.sums):
         digest.update(evidence.sums[name].tobytes())
     return f"{evidence.origin}-{digest.hexdigest()[:16]}"
-
-
-def _all_names(schema: Schema) -> tuple[str, ...]:
-    """Columns that a row has: of an array also the ignored ones, which have their place in it."""
-    if schema.named:
-        return tuple(schema.names)
-    return tuple(sorted((*schema.names, *schema.ignored), key=lambda name: int(name[1:])))
-
-
-def _rows_at(rows: Encoded, places: Any) -> Encoded:
-    return Encoded(rows.values[places], rows.missing[places], rows.notes)

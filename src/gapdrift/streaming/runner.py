@@ -16,7 +16,8 @@ from gapdrift.tables.frame import Table
 
 __all__ = ["RunSummary", "run_monitor"]
 
-Source = Callable[[int], Iterable[Any]] | Iterable[Any]
+TableStream = Callable[[int], Iterable[Any]] | Iterable[Any]
+"""Tables one after the other, or a function that gives them from a row on."""
 
 logger = logging.getLogger("gapdrift")
 
@@ -96,7 +97,7 @@ class MemoryOutbox:
 
 def run_monitor(
     monitor: Monitor,
-    source: Source,
+    source: TableStream,
     *,
     history: History | None = None,
     stream: str = "default",
@@ -138,16 +139,15 @@ def run_monitor(
     Examples
     --------
     >>> import gapdrift as gd
-    >>> from gapdrift.streaming.runner import run_monitor
-    >>> from gapdrift.sinks import ExitCode
+    >>> from gapdrift.streaming import run_monitor
     >>> drift = gd.datasets.DRIFTS["gaussian-mean"]
     >>> detector = gd.DriftDetector(random_state=0).fit(drift.sample(1_000, severity=0, missing=0.2, rng=0))
     >>> chunks = [drift.sample(800, severity=severity, missing=0.2, rng=1) for severity in (0, 10)]
-    >>> code = ExitCode()
-    >>> run_monitor(gd.Monitor(detector, window=400), chunks, sinks=[code]).zones
+    >>> summary = run_monitor(gd.Monitor(detector, window=400), chunks)
+    >>> summary.zones
     {'calm': 2, 'warning': 0, 'drift': 2, 'undetermined': 0}
-    >>> code.code
-    3
+    >>> summary.drift
+    True
     """
     names = [sink.name for sink in sinks]
     if len(set(names)) < len(names):
@@ -172,7 +172,7 @@ def run_monitor(
 
 def _decided(
     monitor: Monitor,
-    source: Source,
+    source: TableStream,
     first: int,
     outbox: Outbox,
     flush: bool,

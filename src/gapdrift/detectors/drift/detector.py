@@ -5,7 +5,7 @@ from typing import Any, Self
 
 from gapdrift._random import RandomState, as_rng
 from gapdrift._validation import check_choice, check_columns, check_count, check_effect
-from gapdrift.detectors.base import Detector
+from gapdrift.detectors.base import ReferenceDetector
 from gapdrift.detectors.drift.reference import (
     ConditionalReference,
     ConditionalSettings,
@@ -20,7 +20,7 @@ MAX_BINS = 256
 """Bins at most."""
 
 
-class DriftDetector(Detector):
+class DriftDetector(ReferenceDetector):
     """Drift of values and of gaps, with a rate of false alarms that holds.
 
     A Gaussian model of the reference's normal scores, fitted on all rows, gives the expected values of an

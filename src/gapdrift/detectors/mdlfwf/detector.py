@@ -5,7 +5,7 @@ from typing import Any, Self
 
 from gapdrift._random import RandomState, as_rng
 from gapdrift._validation import check_choice, check_columns, check_count
-from gapdrift.detectors.base import Detector
+from gapdrift.detectors.base import ReferenceDetector
 from gapdrift.detectors.mdlfwf.distance import Regressor, published_regressor
 from gapdrift.detectors.mdlfwf.membership import MEMBERSHIPS
 from gapdrift.detectors.mdlfwf.reference import FuzzyReference, FuzzySettings, fit_fuzzy_reference
@@ -15,7 +15,7 @@ from gapdrift.models.imputation import Imputer
 __all__ = ["MDLFWF"]
 
 
-class MDLFWF(Detector):
+class MDLFWF(ReferenceDetector):
     """Masked distance learning with fuzzy-weighted frequencies, as published.
 
     Distances of incomplete rows to the centres of k-means bins are learned on complete rows whose cells
@@ -25,6 +25,10 @@ class MDLFWF(Detector):
 
     Parameters
     ----------
+    alpha : float, default 0.05
+        Rate of false alarms asked for.
+    random_state : int, numpy Generator, RandomState or None, default None
+        The same number gives the same result, to the bit.
     membership : {"triangular", "gaussian", "crisp"}, default "triangular"
         Shape of the fuzzy distance.
     top_q : int or None, default 3
@@ -38,10 +42,6 @@ class MDLFWF(Detector):
     imputers : sequence of names or imputers, or None, default None
         Names out of zero, mean, median, most_frequent and iterative, or objects with ``fit`` and
         ``transform``; None is all five, in this order.
-    alpha : float, default 0.05
-        Rate of false alarms asked for.
-    random_state : int, numpy Generator, RandomState or None, default None
-        The same number gives the same result, to the bit.
     distance : {"learned", "imputed"}, default "learned"
         "imputed" takes distances after the last imputer of the pool: configuration 2 of the paper.
     pairs : {"observations", "centres"}, default "observations"
@@ -95,15 +95,15 @@ class MDLFWF(Detector):
 
     def __init__(
         self,
+        alpha: float = 0.05,
+        random_state: RandomState = None,
+        *,
         membership: str = "triangular",
         top_q: int | None = 3,
         n_bins: int | None = None,
         n_splits: int = 5,
         regressor: Regressor | None = None,
         imputers: Sequence[str | Imputer] | None = None,
-        alpha: float = 0.05,
-        random_state: RandomState = None,
-        *,
         distance: str = "learned",
         pairs: str = "observations",
         max_pairs: int | None = 10_000,
@@ -112,14 +112,14 @@ class MDLFWF(Detector):
         ignore: Sequence[str | int] = (),
         n_jobs: int | None = None,
     ) -> None:
+        self.alpha = alpha
+        self.random_state = random_state
         self.membership = membership
         self.top_q = top_q
         self.n_bins = n_bins
         self.n_splits = n_splits
         self.regressor = regressor
         self.imputers = imputers
-        self.alpha = alpha
-        self.random_state = random_state
         self.distance = distance
         self.pairs = pairs
         self.max_pairs = max_pairs
