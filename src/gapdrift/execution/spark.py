@@ -48,7 +48,7 @@ class SparkEngine:
 
 @dataclass(frozen=True)
 class _Worker:
-    """What travels to Spark's workers: the fitted reference's count, and the names of the columns."""
+    """What travels to Spark's workers: a function that counts rows, and the names of the columns."""
 
     count: Count
     names: tuple[str, ...]
