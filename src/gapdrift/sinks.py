@@ -1,7 +1,7 @@
 """Where decided windows go: JSON lines, Prometheus, a webhook.
 
-A sink takes one record at a time and raises an error where it could not. Records come at least once and in order;
-their ``id`` tells a repeat.
+A sink takes one record at a time and raises an error where it cannot. Each record comes at least once, and in order; a
+record that comes again has the same ``id``.
 """
 
 import json
@@ -46,14 +46,14 @@ class Sink(Protocol):
     """
 
     name: str
-    """Tells the sinks of one run apart; a history remembers by it what was delivered."""
+    """Different for each sink of a run; a history remembers under this name what was delivered."""
 
     def emit(self, record: Record) -> None:
         """Take one record, or raise a `SinkError`."""
         ...
 
     def close(self) -> None:
-        """Let go of files and connections."""
+        """Close files and connections."""
         ...
 
 
@@ -170,7 +170,7 @@ class PrometheusTextfile:
         self._latest, self._totals = latest, totals
 
     def close(self) -> None:
-        """Nothing to let go of: the file stays."""
+        """Do nothing: the file stays."""
 
 
 def prometheus_text(latest: Iterable[Record], totals: Mapping[tuple[str, str], int] | None = None) -> str:
@@ -236,7 +236,7 @@ def _labels(labels: Mapping[str, Any]) -> str:
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """A redirected POST would go on as a GET without its body."""
+    """Follows no redirect: a redirected POST would become a GET without its body."""
 
     def redirect_request(self, *_: Any, **__: Any) -> None:
         return None
@@ -252,9 +252,9 @@ class Webhook:
     timeout : float, default 10
         Seconds to wait for the server, each time.
     retries : int, default 3
-        Tries after the first one, where the connection failed, timed out, or the server answered 429 or 5xx.
+        Further tries where the connection failed or timed out, or where the server answered 429 or 5xx.
     backoff : float, default 0.5
-        Seconds before the first of them; doubled each time.
+        Seconds before the first further try; doubled each time.
     zones : sequence of str, default ("warning", "drift")
         Zones whose windows are sent.
     headers : mapping of str to str, optional
@@ -264,8 +264,8 @@ class Webhook:
 
     Notes
     -----
-    The header ``Idempotency-Key`` holds the id of the record, by which a receiver tells a repeat. Redirects are not
-    followed.
+    The header ``Idempotency-Key`` holds the id of the record, by which a receiver recognises one that comes again.
+    Redirects are not followed.
 
     Examples
     --------
@@ -320,10 +320,10 @@ class Webhook:
             self._sleep(self._backoff * 2.0**attempt)
 
     def close(self) -> None:
-        """Nothing to let go of: each record has its own connection."""
+        """Do nothing: each record has its own connection."""
 
     def _post(self, body: bytes, key: str) -> tuple[str, bool]:
-        """What went wrong, empty where nothing did, and whether another try is no use."""
+        """What went wrong (empty where nothing did), and whether another try is pointless."""
         headers = {"Content-Type": "application/json", "Idempotency-Key": urllib.parse.quote(key), **self._headers}
         try:
             request = urllib.request.Request(self._url, body, headers, method="POST")

@@ -6,7 +6,7 @@ import pytest
 import gapdrift as gd
 from gapdrift.history import History
 from gapdrift.sinks import JsonLines
-from gapdrift.streaming.runner import run_monitor
+from gapdrift.streaming import run_monitor
 from tests.stream_rows import cut, detector, join, rows, timed, told
 
 STREAM = join(rows(120, 1), rows(80, 2, shift=2.0))

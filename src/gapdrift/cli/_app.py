@@ -100,9 +100,9 @@ def fit(reference: str, output: str, no_rows: bool, **options: Any) -> None:
 @output_options
 def test(reference: str, window: str, alpha: float | None, **options: Any) -> None:
     """Test WINDOW against a REFERENCE saved by 'gapdrift fit'."""
-    from gapdrift.cli._work import load_detector, test_window  # noqa: PLC0415
+    from gapdrift.cli._work import judge_files, load_detector  # noqa: PLC0415
 
-    result = test_window(load_detector(reference), window, _reading(options), alpha=alpha)
+    result = judge_files(load_detector(reference), window, _reading(options), alpha=alpha)
     _finish(result, (reference, window), options)
 
 

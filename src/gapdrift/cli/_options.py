@@ -73,7 +73,7 @@ detector_options = _together(
         type=click.IntRange(20),
         default=100_000,
         show_default=True,
-        help="Of a larger reference so many rows are drawn at random.",
+        help="Most rows of the reference; of a larger one so many are drawn at random.",
     ),
 )
 

@@ -81,7 +81,7 @@ def show_demo(windows: int, seed: int, html: str) -> None:
 
 
 def _write(path: str, text: str) -> str:
-    """Write a file as a whole or not at all; what is no file, such as a device, is written into."""
+    """Write a file as a whole or not at all; a device, which is not a file, is written into."""
     target = Path(os.path.realpath(path))
     draft = target.with_name(f".{target.name}.{os.getpid()}")
     try:
@@ -111,6 +111,6 @@ def _lines(name: str, value: Any, indent: str) -> list[str]:
 
 
 def _column(record: dict[str, Any]) -> str:
-    levels = f" of {record['levels']} levels" if record.get("levels") else ""
+    values = f" with {record['levels']} values" if record.get("levels") else ""
     missing = f", {record['missing']:.1%} missing" if record.get("missing") else ""
-    return f"{record['name']}: {record['kind']}{levels}{missing}"
+    return f"{record['name']}: {record['kind']}{values}{missing}"

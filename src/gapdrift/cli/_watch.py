@@ -64,7 +64,7 @@ def watch(reference: str, place: str, reading: Mapping[str, Any], options: dict[
     notes = [*files.notes]
     if history is not None and summary.position == summary.first_row:
         notes.append("No row is new: all rows of the stream were seen before, by the history.")
-    _tell(summary, notes, options["as_json"])
+    _print_summary(summary, notes, options["as_json"])
     return ExitCode.DRIFT if summary.drift and options["fail_on_drift"] else ExitCode.DONE
 
 
@@ -88,7 +88,7 @@ def _line(window: WindowResult) -> str:
     return window.summary() + (f": {'; '.join(parts)}" if parts else "")
 
 
-def _tell(summary: RunSummary, notes: list[str], as_json: bool) -> None:
+def _print_summary(summary: RunSummary, notes: list[str], as_json: bool) -> None:
     """Say what was done; on the error stream where the output is for machines."""
     decided = ", ".join(f"{count:,} {zone}" for zone, count in summary.zones.items() if count) or "none"
     where = sys.stderr if as_json else None

@@ -13,7 +13,7 @@ from gapdrift.errors import InputError
 from gapdrift.execution import sample_notes
 from gapdrift.files import open_files
 
-__all__ = ["compare", "count", "fit_reference", "load_detector", "test_window"]
+__all__ = ["compare", "count", "fit_reference", "judge_files", "load_detector"]
 
 
 def fit_reference(
@@ -29,12 +29,12 @@ def fit_reference(
     settings : dict
         ``method``, ``numbers``, ``reference_rows`` and the parameters of the detector.
     """
-    numbers, most = settings.pop("numbers"), settings.pop("reference_rows")
+    numbers, max_rows = settings.pop("numbers"), settings.pop("reference_rows")
     method = settings.pop("method")
     files = open_files(place, **reading)
     rng = np.random.default_rng(settings["random_state"])
     with progress("Reading the reference", files.size) as advance:
-        sample, n_rows = files.sample(most, rng, numbers=numbers, progress=advance)
+        sample, n_rows = files.sample(max_rows, rng, numbers=numbers, progress=advance)
     _check_columns(sample.column_names, {"--number": numbers})
     with progress("Learning the reference", None):
         detector = _make(method, settings).fit(sample)
@@ -49,7 +49,7 @@ def count(detector: ReferenceDetector, place: str, reading: Mapping[str, Any]) -
     return total, files.notes
 
 
-def test_window(
+def judge_files(
     detector: ReferenceDetector,
     place: str,
     reading: Mapping[str, Any],
@@ -67,7 +67,7 @@ def test_window(
 def compare(reference: str, window: str, reading: Mapping[str, Any], settings: dict[str, Any]) -> gd.DriftResult:
     """Result of the rows of some files against those of others."""
     detector, notes = fit_reference(reference, reading, settings)
-    return test_window(detector, window, reading, notes)
+    return judge_files(detector, window, reading, notes)
 
 
 def load_detector(path: str) -> ReferenceDetector:

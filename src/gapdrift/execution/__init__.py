@@ -39,8 +39,8 @@ class Engine(Protocol):
         """
         ...
 
-    def sample(self, rows: Any, most: int, rng: np.random.Generator) -> tuple[Any, int]:
-        """At most so many rows, drawn uniformly, as a table in memory; and the number of all rows."""
+    def sample(self, rows: Any, max_rows: int, rng: np.random.Generator) -> tuple[Any, int]:
+        """At most ``max_rows`` rows, drawn uniformly, as a table in memory; and the number of all rows."""
         ...
 
 

@@ -26,13 +26,13 @@ class LocalEngine:
             total = [total[0] + evidence] if total else [evidence]
         return total
 
-    def sample(self, rows: Any, most: int, rng: np.random.Generator) -> tuple[Any, int]:
-        """At most so many rows, drawn uniformly in one pass, and the number of all rows."""
+    def sample(self, rows: Any, max_rows: int, rng: np.random.Generator) -> tuple[Any, int]:
+        """At most ``max_rows`` rows, drawn uniformly in one pass, and the number of all rows."""
         chunks = (_as_arrow(chunk) for chunk in _chunks(rows, ()))
         first = next(chunks, None)
         if first is None:
             raise InputError("The source gave no rows at all, expected tables to fit on. Was it read before?")
-        return sample_rows(chain([first], chunks), most, rng)
+        return sample_rows(chain([first], chunks), max_rows, rng)
 
 
 def _chunks(rows: Any, ignored: tuple[str, ...]) -> Iterator[Any]:

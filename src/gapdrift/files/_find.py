@@ -17,7 +17,7 @@ def find_files(place: str, file_format: str | None) -> tuple[Path, ...]:
     ----------
     place : str
     file_format : str or None
-        None means that files of a folder are told by their endings; otherwise all of them are taken.
+        None means that only files with a known ending are taken from a folder; otherwise all of them are.
     """
     try:
         return _find(place, file_format)

@@ -20,7 +20,7 @@ from gapdrift.tables.schema import Schema
 __all__ = ["TableFiles", "open_files"]
 
 KINDS_FROM = 100_000
-"""Rows from which it is found out what the columns of CSV files hold, at most."""
+"""Most rows from which it is found out what the columns of CSV files hold."""
 
 ROW_NUMBERS = re.compile(r"__index_level_\d+__")
 """Names under which pandas writes an index that has none."""
@@ -103,7 +103,7 @@ class TableFiles:
         Yields
         ------
         table : pyarrow.Table
-            A CSV cell that is no number, in a column of numbers, is missing; `notes` says how many there were.
+            A CSV cell that is not a number, in a column of numbers, is missing; `notes` says how many there were.
         """
         self._converter = self._converter_for(like, numbers)
         for chunk in self.chunks(start, progress):
@@ -111,17 +111,17 @@ class TableFiles:
 
     def sample(
         self,
-        n_rows: int,
+        max_rows: int,
         rng: np.random.Generator,
         *,
         numbers: Sequence[str] = (),
         progress: Progress | None = None,
     ) -> tuple[Any, int]:
-        """At most so many rows, drawn uniformly in one pass, and the number of all rows.
+        """At most ``max_rows`` rows, drawn uniformly in one pass, and the number of all rows.
 
         Parameters
         ----------
-        n_rows : int
+        max_rows : int
         rng : numpy.random.Generator
         numbers : sequence of str
             Columns that hold numbers, whatever their cells look like.
@@ -132,7 +132,7 @@ class TableFiles:
         sample : pyarrow.Table
         n_all : int
         """
-        drawn, n_all = sample_rows(self.chunks(progress=progress), n_rows, rng)
+        drawn, n_all = sample_rows(self.chunks(progress=progress), max_rows, rng)
         self._converter = self._converter_from(drawn, numbers)
         return self._converter(drawn), n_all
 

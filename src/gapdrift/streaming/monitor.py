@@ -30,7 +30,7 @@ SKIPPED = ("late", "duplicate", "untimed")
 
 
 class Monitor:
-    """Alarms over a stream of rows, at a rate of false ones that is asked for.
+    """Alarms over a stream of rows, with a rate of false alarms that you choose.
 
     Rows are gathered in windows, by their number or by time, and each window is compared with the detector's
     reference. Only sums are kept, not rows.
@@ -48,10 +48,10 @@ class Monitor:
         Windows without drift for one false alarm, on average: a window is in the drift zone where its detector
         finds drift with ``alpha=1 / false_alarm_every``.
     time_column : str, optional
-        Column with the times of the rows, for windows of time. It is no feature.
+        Column with the times of the rows, for windows of time. It is not compared.
     key_column : str, optional
         Column with a key of each row. A row whose key was there within two window lengths is not counted
-        again. It is no feature.
+        again. It is not compared.
     lateness : str or timedelta, optional
         How much earlier than the latest time seen a row may come and still be counted. The default is none.
     warning_every : float, optional
@@ -71,9 +71,9 @@ class Monitor:
 
     Notes
     -----
-    The rate is an average over references and windows. Windows of one stream are all compared with one reference:
-    one that happens to lie off raises more false alarms than asked for, another fewer. The larger the reference,
-    the smaller the difference.
+    The rate is an average over references and windows. All windows of one stream are compared with one reference: an
+    unusual one raises more false alarms than asked for, another fewer. The larger the reference, the smaller the
+    difference.
 
     Examples
     --------
@@ -128,8 +128,8 @@ class Monitor:
         self._index = 0
         self._start: int | None = None
         self._closed = 0 if time_column is None else BEFORE_ALL
-        self._high = BEFORE_ALL
-        self._since = dict.fromkeys(SKIPPED, 0)
+        self._latest_time = BEFORE_ALL
+        self._skipped_since = dict.fromkeys(SKIPPED, 0)
         self._streak, self._streak_start = 0, 0
 
     def update(self, rows: Any) -> tuple[WindowResult, ...]:
@@ -138,8 +138,7 @@ class Monitor:
         Parameters
         ----------
         rows : pandas, polars or pyarrow table, mapping of columns, numpy array, dict of one row, or list of such
-            Any number of rows, in the order of their arrival. In a dict of one row a cell that is not there is
-            missing.
+            Any number of rows, in the order of their arrival. A cell that a dict of one row lacks is missing.
 
         Returns
         -------
@@ -163,20 +162,20 @@ class Monitor:
         for step in self._steps(batch):
             self._take(given, notes, step, first)
             decided += self._decide(step.closed)
-        return self._tell(decided)
+        return self._remember_zones(decided)
 
     def flush(self) -> tuple[WindowResult, ...]:
-        """Windows of time that have begun, decided now, as if no row of theirs were to come.
+        """Windows of time that have begun, decided now, as if no further rows of them were to come.
 
-        Rows that come for them all the same are late. Windows of rows are decided when they are full, and not here.
+        Rows that come for them nevertheless are late. Windows of rows are decided when they are full, and not here.
         """
-        grid, last = self._policy.grid, self._high // self._policy.grid.pane
+        grid, last = self._policy.grid, self._latest_time // self._policy.grid.pane
         if not self._policy.timed or self._start is None or self._start > last:
-            return self._tell([])
+            return self._remember_zones([])
         begun = (last - self._start) // grid.step + 1
         self._closed = self._start + (begun - 1) * grid.step + grid.window
         self._keys.forget_below(self._closed - 2 * grid.window)
-        return self._tell(list(self._decide(self._closed)))
+        return self._remember_zones(list(self._decide(self._closed)))
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -194,7 +193,7 @@ class Monitor:
         return self._fingerprint
 
     def state(self) -> dict[str, bytes]:
-        """All that a monitor needs to go on, in named parts; a part whose name ends in "closed" never changes.
+        """All that a monitor needs to continue, in named parts; a part whose name ends in "closed" never changes.
 
         Notes
         -----
@@ -207,8 +206,8 @@ class Monitor:
             "index": self._index,
             "start": self._start,
             "closed": self._closed,
-            "high": self._high,
-            "since": self._since,
+            "high": self._latest_time,
+            "since": self._skipped_since,
             "streak": [self._streak, self._streak_start],
         }
         parts = {"facts": json.dumps(facts).encode()}
@@ -221,17 +220,17 @@ class Monitor:
         return parts
 
     def restore(self, parts: Mapping[str, bytes]) -> None:
-        """Go on where the monitor of this state stood.
+        """Continue where the monitor of this state stopped.
 
         Parameters
         ----------
         parts : mapping of str to bytes
-            Of a monitor with the same detector and settings.
+            State of a monitor with the same detector and settings.
         """
         try:
             facts = json.loads(parts["facts"])
             self.position, self._index, self._start = facts["position"], facts["index"], facts["start"]
-            self._closed, self._high, self._since = facts["closed"], facts["high"], facts["since"]
+            self._closed, self._latest_time, self._skipped_since = facts["closed"], facts["high"], facts["since"]
             self._streak, self._streak_start = facts["streak"]
             for kind in SKIPPED:
                 setattr(self, f"{kind}_rows", facts["totals"][kind])
@@ -249,7 +248,7 @@ class Monitor:
     def _steps(self, batch: Batch) -> Iterator[Step]:
         grid = self._policy.grid
         if self._policy.timed:
-            return steps_by_time(batch, self._closed, self._high, grid.pane, self._policy.lateness, self._keys)
+            return steps_by_time(batch, self._closed, self._latest_time, grid.pane, self._policy.lateness, self._keys)
         pane = self._panes.get(self._closed)
         return steps_by_rows(batch, self._closed, 0 if pane is None else pane.n_rows, grid.pane, self._keys)
 
@@ -278,16 +277,16 @@ class Monitor:
             pane.notes |= notes
             if self._policy.adapt is not None:
                 pane.kept.append(taken)
-        self.position, self._high, self._closed = first + step.stop, step.high, step.closed
+        self.position, self._latest_time, self._closed = first + step.stop, step.high, step.closed
         for kind in SKIPPED:
             count = getattr(step, kind)
-            self._since[kind] += count
+            self._skipped_since[kind] += count
             setattr(self, f"{kind}_rows", getattr(self, f"{kind}_rows") + count)
-        self._begin(step)
+        self._set_first_start(step)
         self._keys.forget_below(step.closed - 2 * self._policy.grid.window)
 
-    def _begin(self, step: Step) -> None:
-        """Say where the first window starts: at the first row, on the grid; of times, at the earliest row so far."""
+    def _set_first_start(self, step: Step) -> None:
+        """Set where the first window starts: at the first row, or at the earliest time so far, on the grid."""
         if self._index or not step.panes or (self._start is not None and not self._policy.timed):
             return
         earliest = min(step.panes) // self._policy.grid.step * self._policy.grid.step
@@ -298,9 +297,9 @@ class Monitor:
         while self._start is not None and self._start + self._policy.grid.window <= closed:
             start, end = self._start, self._start + self._policy.grid.window
             held = [pane for number, pane in sorted(self._panes.items()) if start <= number < end]
-            window = self._judge(held, start, end) if held else self._skip(start, closed)
+            window = self._judge(held, start, end) if held else self._record_of_empty_windows(start, closed)
             self._index += window.n_windows
-            self._since = dict.fromkeys(SKIPPED, 0)
+            self._skipped_since = dict.fromkeys(SKIPPED, 0)
             self._start = start + window.n_windows * self._policy.grid.step
             yield self._adapt(window, start, end)
             self._drop_panes()
@@ -327,7 +326,7 @@ class Monitor:
             return "warning", result
         return "undetermined" if result.drift is None else "calm", result
 
-    def _skip(self, start: int, closed: int) -> WindowResult:
+    def _record_of_empty_windows(self, start: int, closed: int) -> WindowResult:
         """One record of the windows without rows that come next."""
         first = min((number for number in self._panes if number >= start), default=None)
         run = self._policy.grid.empty_windows(start, first, closed)
@@ -340,9 +339,9 @@ class Monitor:
         return WindowResult(
             index=self._index,
             decided_at=self.position,
-            late_rows=self._since["late"],
-            duplicate_rows=self._since["duplicate"],
-            untimed_rows=self._since["untimed"],
+            late_rows=self._skipped_since["late"],
+            duplicate_rows=self._skipped_since["duplicate"],
+            untimed_rows=self._skipped_since["untimed"],
             reference=self.detector.evidence_.origin,
             warnings=self._notes(),
             start=bounds[0],
@@ -357,7 +356,7 @@ class Monitor:
             "duplicate": "had a key that was there already and were not counted.",
             "untimed": "had no time and were not counted.",
         }
-        return tuple(f"{count} row(s) {reasons[kind]}" for kind, count in self._since.items() if count)
+        return tuple(f"{count} row(s) {reasons[kind]}" for kind, count in self._skipped_since.items() if count)
 
     def _adapt(self, window: WindowResult, start: int, end: int) -> WindowResult:
         """The window, after a new reference was fitted where enough drift windows came in a row."""
@@ -397,7 +396,7 @@ class Monitor:
             self._packed[pane.number] = pane.pack()
         return self._packed[pane.number]
 
-    def _tell(self, decided: list[WindowResult]) -> tuple[WindowResult, ...]:
+    def _remember_zones(self, decided: list[WindowResult]) -> tuple[WindowResult, ...]:
         zones = {window.zone for window in decided}
         self.drift_detected, self.warning_detected = "drift" in zones, "warning" in zones
         return tuple(decided)

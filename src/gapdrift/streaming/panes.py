@@ -2,7 +2,7 @@
 
 Windows of length W every S are made of panes of the greatest common divisor of both, and each pane is one piece
 of evidence. Rows of a pane are counted in blocks of a fixed number of rows, in the order of their arrival, so that
-a pane is the same to the bit however its rows were cut into updates.
+a pane is the same to the bit however its rows were divided into updates.
 """
 
 import io
@@ -28,7 +28,7 @@ BLOCK = 1_024
 """Rows counted at once."""
 
 MAX_PANES = 400
-"""Panes of a window, at most."""
+"""Most panes of a window."""
 
 Count = Callable[[Any], Evidence]
 """What counts the rows of a table."""
@@ -57,7 +57,7 @@ class WindowGrid:
 
     @classmethod
     def of(cls, window: int, step: int) -> "WindowGrid":
-        """WindowGrid of windows and steps in rows or microseconds."""
+        """Grid of windows and steps in rows or microseconds."""
         pane = math.gcd(window, step)
         if window // pane > MAX_PANES:
             raise ParameterError(

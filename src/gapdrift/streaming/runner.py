@@ -58,7 +58,7 @@ class RunSummary:
 
 
 class Outbox(Protocol):
-    """Windows on their way to the sinks: kept by a history, or in memory."""
+    """Windows that wait for the sinks, kept by a history or in memory."""
 
     def write(self, windows: Sequence[WindowResult]) -> None:
         """Keep windows, and all else that must survive."""
@@ -106,20 +106,20 @@ def run_monitor(
     on_window: Callable[[WindowResult], None] | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> RunSummary:
-    """Run a monitor over a source, from where its history stands.
+    """Run a monitor over a source, from the first row that its history does not know.
 
     Parameters
     ----------
     monitor : Monitor
-        Fresh.
+        One that has taken no row yet.
     source : callable or iterable of tables
-        A callable gets the position to start from and returns tables; of an iterable the rows before that
-        position are skipped. The rows must come in the same order each time.
+        A callable gets the position to start from and returns tables. In an iterable, the rows before that position
+        are skipped. The rows must come in the same order each time.
     history : History, optional
     stream : str, default "default"
         Name in the history and in the records.
     sinks : sequence of Sink
-        With different names. They are closed at the end.
+        Where each window goes. They have different names, and are closed at the end.
     flush : bool, default False
         Decide the windows of time that have begun when the source ends.
     on_window : callable, optional
