@@ -180,15 +180,15 @@ class Detector(BaseEstimator, ABC):  # type: ignore[misc]
         self.evidence_.check_like(evidence)
         with self._limited_threads():
             result = self.judge(evidence, rate)
-        return replace(result, settings=self.describe())
+        return replace(result, settings=self.plain_settings())
 
-    def describe(self) -> dict[str, Any]:
+    def plain_settings(self) -> dict[str, Any]:
         """Class, version and parameters as plain values, without ``n_jobs``, which influences no result.
 
         Examples
         --------
         >>> import gapdrift as gd
-        >>> gd.DriftDetector(ignore=["id"]).describe()["ignore"]
+        >>> gd.DriftDetector(ignore=["id"]).plain_settings()["ignore"]
         ('id',)
         """
         given = self.get_params(deep=False)

@@ -405,7 +405,7 @@ class Monitor:
 def _fingerprint(detector: Detector) -> str:
     evidence = detector.evidence_
     # A monitor chooses alpha itself, and other versions may judge alike.
-    settings = {name: value for name, value in detector.describe().items() if name not in {"alpha", "version"}}
+    settings = {name: value for name, value in detector.plain_settings().items() if name not in {"alpha", "version"}}
     digest = hashlib.sha256(repr((evidence.n_rows, sorted(settings.items()))).encode())
     for name in sorted(evidence.sums):
         digest.update(evidence.sums[name].tobytes())
