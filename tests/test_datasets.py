@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from gapdrift import ParameterError
 from gapdrift.datasets import DISTRIBUTIONS, DRIFTS, hide_mar, hide_mcar, hide_mnar, stations
+from gapdrift.errors import ParameterError
 
 
 @pytest.mark.parametrize("name", DISTRIBUTIONS)

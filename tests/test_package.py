@@ -3,6 +3,7 @@ import subprocess
 import sys
 from importlib import metadata, resources
 from pathlib import Path
+from types import FunctionType, ModuleType
 
 import pytest
 
@@ -23,6 +24,20 @@ def test_public_names_have_an_example():
             assert ">>>" in thing.__doc__, name
 
 
+MODULES = [name for name in gd.__all__ if isinstance(getattr(gd, name), ModuleType)]
+
+
+def test_modules_say_what_is_public_and_the_documents_know_it():
+    api = (Path(__file__).parents[1] / "docs" / "api.md").read_text(encoding="utf-8")
+    for name in gd.__all__:
+        assert f"`{name}`" in api or f"`gd.{name}`" in api, name
+    assert len(gd.__all__) - len(MODULES) <= 12
+    for module in (getattr(gd, name) for name in MODULES):
+        things = [getattr(module, name) for name in module.__all__]
+        assert all(thing.__doc__ for thing in things if isinstance(thing, type | FunctionType)), module.__name__
+        assert set(dir(module)) >= set(module.__all__)
+
+
 def test_version_and_type_marker():
     assert metadata.version("gapdrift") == gd.__version__
     assert resources.files("gapdrift").joinpath("py.typed").is_file()
@@ -33,7 +48,7 @@ def test_import_brings_no_extra():
     baseline = modules_after("import narwhals, sklearn.ensemble")
     everything = "import gapdrift; [getattr(gapdrift, name) for name in gapdrift.__all__]"
     brought = modules_after(everything) - baseline
-    assert not brought & {"pandas", "polars", "pyarrow", "matplotlib", "torch", "click", "rich"}
+    assert not brought & {"pandas", "polars", "pyarrow", "matplotlib", "torch", "click", "rich", "sqlalchemy"}
 
 
 def test_names_are_loaded_when_asked_for():

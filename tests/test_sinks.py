@@ -7,7 +7,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 import gapdrift as gd
-from gapdrift.sinks import ExitCode, JsonLines, PrometheusTextfile, Sink, Webhook, make_record, prometheus_text
+from gapdrift.sinks import JsonLines, PrometheusTextfile, Sink, Webhook, make_record, prometheus_text
 from tests.stream_rows import detector, rows
 
 CALM = make_record(gd.WindowResult(0, "calm", None, 10), "sales")
@@ -67,7 +67,7 @@ def hook(server, waits, **options):
 
 
 def test_all_sinks_keep_the_protocol(tmp_path):
-    for sink in (ExitCode(), JsonLines(io.StringIO()), PrometheusTextfile(tmp_path / "x"), Webhook("http://a.invalid")):
+    for sink in (JsonLines(io.StringIO()), PrometheusTextfile(tmp_path / "x"), Webhook("http://a.invalid")):
         assert isinstance(sink, Sink)
         sink.close()
 
@@ -94,7 +94,7 @@ def test_webhook_tries_again_with_growing_pauses(serve):
 @pytest.mark.parametrize("code", [400, 401, 404, 301, 302])
 def test_webhook_does_not_insist_where_that_is_no_use(serve, code):
     server, waits = serve(code), []
-    with pytest.raises(gd.SinkError, match=rf"webhook: 127\.0\.0\.1 answered {code} \(1 try\)\."):
+    with pytest.raises(gd.errors.SinkError, match=rf"webhook: 127\.0\.0\.1 answered {code} \(1 try\)\."):
         hook(server, waits).emit(DRIFT)
     assert len(server.got) == 1
     assert waits == []
@@ -102,7 +102,7 @@ def test_webhook_does_not_insist_where_that_is_no_use(serve, code):
 
 def test_webhook_gives_up_and_keeps_its_secrets(serve):
     server, waits = serve(*[500] * 9), []
-    with pytest.raises(gd.SinkError, match=r"answered 500 \(3 tries\)") as caught:
+    with pytest.raises(gd.errors.SinkError, match=r"answered 500 \(3 tries\)") as caught:
         hook(server, waits, retries=2, headers={"Authorization": "sesame"}).emit(DRIFT)
     assert "secret" not in str(caught.value)
     assert "sesame" not in str(caught.value)
@@ -111,7 +111,7 @@ def test_webhook_gives_up_and_keeps_its_secrets(serve):
 def test_webhook_has_a_time_out(serve):
     server, waits = serve("hang", "hang"), []
     start = time.monotonic()
-    with pytest.raises(gd.SinkError, match=r"gave no answer in 0\.2 s \(2 tries\)"):
+    with pytest.raises(gd.errors.SinkError, match=r"gave no answer in 0\.2 s \(2 tries\)"):
         hook(server, waits, timeout=0.2, retries=1).emit(DRIFT)
     assert time.monotonic() - start < 1.4
 
@@ -122,13 +122,13 @@ def test_webhook_that_nobody_hears(serve):
     server.shutdown()
     server.server_close()
     waits = []
-    with pytest.raises(gd.SinkError, match=r"could not be reached \(Connection refused\) \(2 tries\)"):
+    with pytest.raises(gd.errors.SinkError, match=r"could not be reached \(Connection refused\) \(2 tries\)"):
         Webhook(f"http://127.0.0.1:{port}/secret", retries=1, sleep=waits.append).emit(DRIFT)
     assert waits == [0.5]
 
 
 def test_webhook_with_a_header_that_cannot_be_sent(serve):
-    with pytest.raises(gd.SinkError, match="the url or a header is not valid") as caught:
+    with pytest.raises(gd.errors.SinkError, match="the url or a header is not valid") as caught:
         hook(serve(), [], headers={"Authorization": "sesame\nopen"}).emit(DRIFT)
     assert "sesame" not in str(caught.value)
 
@@ -146,7 +146,7 @@ def test_webhook_with_a_header_that_cannot_be_sent(serve):
     ],
 )
 def test_webhook_settings(options, message):
-    with pytest.raises(gd.ParameterError, match=message):
+    with pytest.raises(gd.errors.ParameterError, match=message):
         Webhook(**{"url": "https://a.invalid"} | options)
 
 
@@ -164,11 +164,11 @@ def test_json_lines_are_appended_and_torn_ones_ended(tmp_path):
 
 
 def test_json_lines_that_cannot_be_written(tmp_path):
-    with pytest.raises(gd.SinkError, match="could not be written"):
+    with pytest.raises(gd.errors.SinkError, match="could not be written"):
         JsonLines(tmp_path / "nowhere" / "x.jsonl").emit(DRIFT)
     closed = io.StringIO()
     closed.close()
-    with pytest.raises(gd.SinkError, match="could not be written"):
+    with pytest.raises(gd.errors.SinkError, match="could not be written"):
         JsonLines(closed).emit(DRIFT)
 
 
@@ -211,14 +211,5 @@ def test_prometheus_file_is_replaced_at_once(tmp_path):
 
 
 def test_prometheus_file_that_cannot_be_written(tmp_path):
-    with pytest.raises(gd.SinkError, match=r"prometheus: Cannot write"):
+    with pytest.raises(gd.errors.SinkError, match=r"prometheus: Cannot write"):
         PrometheusTextfile(tmp_path / "nowhere" / "x.prom").emit(DRIFT)
-
-
-def test_exit_code():
-    sink = ExitCode()
-    sink.emit(CALM)
-    assert sink.code == 0
-    sink.emit(DRIFT)
-    sink.emit(CALM)
-    assert sink.code == 3

@@ -25,8 +25,8 @@ from sklearn.impute import KNNImputer
 from sklearn.linear_model import ElasticNet, LinearRegression, Ridge
 
 import gapdrift as gd
-from gapdrift import StorageError
-from gapdrift.detectors.base import Detector
+from gapdrift.detectors import Detector
+from gapdrift.errors import StorageError
 from gapdrift.persistence import archive
 from gapdrift.persistence.archive import MANIFEST, pack, seal
 from gapdrift.storage import KINDS, Storable, describe, dumps, load, loads, save
@@ -84,9 +84,9 @@ CASES = {
         lambda n, rng: numbers(n // 4, 30, rng),
     ),
     "published": (lambda: gd.MDLFWF(random_state=0), lambda n, rng: numbers(n, 4, rng)),
-    "gaussian": (lambda: gd.MDLFWF("gaussian", top_q=None, random_state=1), mixed),
+    "gaussian": (lambda: gd.MDLFWF(membership="gaussian", top_q=None, random_state=1), mixed),
     "crisp, linear": (
-        lambda: gd.MDLFWF("crisp", n_bins=7, regressor=LinearRegression(), imputers=["mean", "iterative"]),
+        lambda: gd.MDLFWF(membership="crisp", n_bins=7, regressor=LinearRegression(), imputers=["mean", "iterative"]),
         lambda n, rng: numbers(n, 4, rng),
     ),
     "ridge, centres": (
@@ -233,7 +233,7 @@ def test_nothing_but_these_is_saved(tmp_path):
     for thing in (3, "text", None, object(), gd.DriftDetector):
         with pytest.raises(StorageError, match="cannot be stored"):
             save(thing, tmp_path / "a")
-    with pytest.raises(gd.NotFittedError):
+    with pytest.raises(gd.errors.NotFittedError):
         gd.DriftDetector().save(tmp_path / "a")
     assert not list(tmp_path.iterdir())
 
@@ -328,7 +328,7 @@ def test_a_generator_is_stored_as_none(state):
 def test_settings_changed_after_the_fit_are_kept(small):
     detector = loads(dumps(small[0])).set_params(alpha=0.2)
     assert loads(dumps(detector)).alpha == 0.2
-    with pytest.raises(gd.ParameterError, match="alpha"):
+    with pytest.raises(gd.errors.ParameterError, match="alpha"):
         dumps(detector.set_params(alpha=2))
 
 
@@ -680,9 +680,9 @@ def repacked(data, arrays):
 
 
 def nested(depth):
-    finding = gd.Finding("test", 1.0, 1, 0.5, 0.1)
+    finding = gd.results.Finding("test", 1.0, 1, 0.5, 0.1)
     for _ in range(depth):
-        finding = gd.Finding("test", 1.0, 1, 0.5, 0.1, parts=(finding,))
+        finding = gd.results.Finding("test", 1.0, 1, 0.5, 0.1, parts=(finding,))
     return gd.DriftResult(False, 0.5, 0.05, 10, 10, finding)
 
 
@@ -718,7 +718,7 @@ from pathlib import Path
 import gapdrift as gd
 try:
     gd.load(sys.argv[1])
-except gd.StorageError as error:
+except gd.errors.StorageError as error:
     print("refused", error)
 (peak,) = [line.split()[1] for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM")]
 print(int(peak) // 1024)

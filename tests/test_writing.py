@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 import gapdrift as gd
-from gapdrift import StorageError
 from gapdrift._writing import write_file
+from gapdrift.errors import StorageError
 
 SOURCES = Path(gd.__file__).parent
 

@@ -47,7 +47,7 @@ class InputError(GapdriftError, ValueError):
     Examples
     --------
     >>> import gapdrift as gd
-    >>> issubclass(gd.InputError, ValueError)
+    >>> issubclass(gd.errors.InputError, ValueError)
     True
     """
 
@@ -58,7 +58,7 @@ class SchemaError(InputError):
     Examples
     --------
     >>> import gapdrift as gd
-    >>> issubclass(gd.SchemaError, gd.InputError)
+    >>> issubclass(gd.errors.SchemaError, gd.errors.InputError)
     True
     """
 
@@ -72,7 +72,7 @@ class ParameterError(GapdriftError, ValueError):
     >>> import gapdrift as gd
     >>> try:
     ...     gd.MDLFWF(alpha=2).fit(np.zeros((100, 1)))
-    ... except gd.ParameterError as error:
+    ... except gd.errors.ParameterError as error:
     ...     print(error)
     alpha is 2, expected a number between 0 and 1 (both excluded).
     """
@@ -84,7 +84,7 @@ class EvidenceError(GapdriftError, ValueError):
     Examples
     --------
     >>> import gapdrift as gd
-    >>> issubclass(gd.EvidenceError, gd.GapdriftError)
+    >>> issubclass(gd.errors.EvidenceError, gd.GapdriftError)
     True
     """
 
@@ -100,7 +100,7 @@ class StorageError(GapdriftError, ValueError):
     >>> import gapdrift as gd
     >>> try:
     ...     gd.load("absent.gapdrift")
-    ... except gd.StorageError as error:
+    ... except gd.errors.StorageError as error:
     ...     print(error)
     Cannot read 'absent.gapdrift': No such file or directory.
     """
@@ -112,7 +112,7 @@ class HistoryError(GapdriftError):
     Examples
     --------
     >>> import gapdrift as gd
-    >>> issubclass(gd.HistoryError, gd.GapdriftError)
+    >>> issubclass(gd.errors.HistoryError, gd.GapdriftError)
     True
     """
 
@@ -123,7 +123,7 @@ class SinkError(GapdriftError):
     Examples
     --------
     >>> import gapdrift as gd
-    >>> issubclass(gd.SinkError, gd.GapdriftError)
+    >>> issubclass(gd.errors.SinkError, gd.GapdriftError)
     True
     """
 
@@ -137,7 +137,7 @@ class NotFittedError(GapdriftError, ValueError, AttributeError):
     >>> import gapdrift as gd
     >>> try:
     ...     gd.MDLFWF().test(np.zeros((100, 1)))
-    ... except gd.NotFittedError as error:
+    ... except gd.errors.NotFittedError as error:
     ...     print(error)
     This MDLFWF has no reference yet: call fit(reference) first.
     """

@@ -1,7 +1,7 @@
-"""The windows of streams in a database, and where each stream stands (extra ``history``).
+"""The windows of streams in a database, and the position of each stream (extra ``history``).
 
-One transaction writes the windows decided, the state of the monitor and its position together. Whatever moment a run
-is stopped at, the next one goes on with the first row that the database does not know of.
+One transaction writes the windows decided, the state of the monitor and its position. Whenever a run is stopped, the
+next one continues with the first row that the database does not know of.
 """
 
 import hashlib
@@ -68,12 +68,12 @@ class History:
             self._tables["streams"].metadata.create_all(self._engine)
 
     def begin(self, monitor: Monitor, stream: str = "default", sinks: Sequence[str] = ()) -> "StreamLog":
-        """Start or go on with a stream: the monitor is brought to where the stream stands.
+        """Begin or continue a stream: the monitor is brought to the position of the stream.
 
         Parameters
         ----------
         monitor : Monitor
-            Fresh, with the detector and the settings that the stream was begun with.
+            One that has taken no row yet, with the detector and the settings that the stream was begun with.
         stream : str, default "default"
         sinks : sequence of str
             Names of sinks. One that is new to the stream gets the windows from now on.
@@ -260,7 +260,7 @@ class StreamLog:
         if connection.execute(table.update().where(chosen).values(**values)).rowcount != 1:
             raise HistoryError(
                 f"Another run has written the stream {self._stream!r} meanwhile; nothing was written. Let one run at a "
-                "time write a stream, and start this one again to go on."
+                "time write a stream, and start this one again to continue."
             )
 
     def _write_parts(self, connection: "Connection", parts: Mapping[str, bytes]) -> dict[str, str]:
@@ -293,7 +293,9 @@ def _open(url: Any) -> "Engine":
     except ImportError as error:
         raise HistoryError(f"The driver for this database is not installed: {error}. Install it with pip.") from error
     except sa.exc.ArgumentError as error:
-        raise ParameterError("url is no path and no address such as postgresql+psycopg://user@host/name.") from error
+        raise ParameterError(
+            "url is neither a path nor an address such as postgresql+psycopg://user@host/name."
+        ) from error
     if engine.dialect.name == "sqlite":
         sa.event.listen(engine, "connect", _durable)
     return engine

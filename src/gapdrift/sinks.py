@@ -1,7 +1,7 @@
-"""Where decided windows go: JSON lines, Prometheus, a webhook, an exit code.
+"""Where decided windows go: JSON lines, Prometheus, a webhook.
 
-A sink takes one record at a time and raises an error where it could not. Records come at least once and in order;
-their ``id`` tells a repeat.
+A sink takes one record at a time and raises an error where it cannot. Each record comes at least once, and in order; a
+record that comes again has the same ``id``.
 """
 
 import json
@@ -20,7 +20,7 @@ from gapdrift._writing import write_file
 from gapdrift.errors import ParameterError, SinkError, StorageError
 from gapdrift.streaming.windows import ZONES, WindowResult
 
-__all__ = ["ExitCode", "JsonLines", "PrometheusTextfile", "Sink", "Webhook", "make_record", "prometheus_text"]
+__all__ = ["JsonLines", "PrometheusTextfile", "Sink", "Webhook", "make_record", "prometheus_text"]
 
 Record = Mapping[str, Any]
 """A window in plain form (`WindowResult.to_dict`), with ``stream`` and ``id``."""
@@ -34,19 +34,27 @@ class Sink(Protocol):
 
     Examples
     --------
-    >>> isinstance(ExitCode(), Sink)
+    >>> class Screen:
+    ...     name = "screen"
+    ...
+    ...     def emit(self, record):
+    ...         print(record["id"], record["zone"])
+    ...
+    ...     def close(self):
+    ...         pass
+    >>> isinstance(Screen(), Sink)
     True
     """
 
     name: str
-    """Tells the sinks of one run apart; a history remembers by it what was delivered."""
+    """Different for each sink of a run; a history remembers under this name what was delivered."""
 
     def emit(self, record: Record) -> None:
         """Take one record, or raise a `SinkError`."""
         ...
 
     def close(self) -> None:
-        """Let go of files and connections."""
+        """Close files and connections."""
         ...
 
 
@@ -160,7 +168,7 @@ class PrometheusTextfile:
         self._latest, self._totals = latest, totals
 
     def close(self) -> None:
-        """Nothing to let go of: the file stays."""
+        """Do nothing: the file stays."""
 
 
 def prometheus_text(latest: Iterable[Record], totals: Mapping[tuple[str, str], int] | None = None) -> str:
@@ -225,36 +233,8 @@ def _labels(labels: Mapping[str, Any]) -> str:
     return "{" + ",".join(f'{name}="{escape(value)}"' for name, value in labels.items()) + "}"
 
 
-class ExitCode:
-    """The exit code of a run: 3 once a window was in the drift zone, else 0.
-
-    Parameters
-    ----------
-    name : str, default "exit-code"
-
-    Examples
-    --------
-    >>> sink = ExitCode()
-    >>> sink.emit({"zone": "drift"})
-    >>> sink.code
-    3
-    """
-
-    def __init__(self, *, name: str = "exit-code") -> None:
-        self.name = name
-        self.code = 0
-
-    def emit(self, record: Record) -> None:
-        """Look at the zone."""
-        if record["zone"] == "drift":
-            self.code = 3
-
-    def close(self) -> None:
-        """Nothing to let go of."""
-
-
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """A redirected POST would go on as a GET without its body."""
+    """Follows no redirect: a redirected POST would become a GET without its body."""
 
     def redirect_request(self, *_: Any, **__: Any) -> None:
         return None
@@ -270,9 +250,9 @@ class Webhook:
     timeout : float, default 10
         Seconds to wait for the server, each time.
     retries : int, default 3
-        Tries after the first one, where the connection failed, timed out, or the server answered 429 or 5xx.
+        Further tries where the connection failed or timed out, or where the server answered 429 or 5xx.
     backoff : float, default 0.5
-        Seconds before the first of them; doubled each time.
+        Seconds before the first further try; doubled each time.
     zones : sequence of str, default ("warning", "drift")
         Zones whose windows are sent.
     headers : mapping of str to str, optional
@@ -282,8 +262,8 @@ class Webhook:
 
     Notes
     -----
-    The header ``Idempotency-Key`` holds the id of the record, by which a receiver tells a repeat. Redirects are not
-    followed.
+    The header ``Idempotency-Key`` holds the id of the record, by which a receiver recognises one that comes again.
+    Redirects are not followed.
 
     Examples
     --------
@@ -338,10 +318,10 @@ class Webhook:
             self._sleep(self._backoff * 2.0**attempt)
 
     def close(self) -> None:
-        """Nothing to let go of: each record has its own connection."""
+        """Do nothing: each record has its own connection."""
 
     def _post(self, body: bytes, key: str) -> tuple[str, bool]:
-        """What went wrong, empty where nothing did, and whether another try is no use."""
+        """What went wrong (empty where nothing did), and whether another try is pointless."""
         headers = {"Content-Type": "application/json", "Idempotency-Key": urllib.parse.quote(key), **self._headers}
         try:
             request = urllib.request.Request(self._url, body, headers, method="POST")

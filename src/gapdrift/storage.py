@@ -14,9 +14,9 @@ from typing import Any
 from gapdrift._threads import limit_threads
 from gapdrift._writing import write_file
 from gapdrift.counting.evidence import Evidence
-from gapdrift.detectors.base import cannot_be_stored
 from gapdrift.detectors.drift.detector import DriftDetector
 from gapdrift.detectors.mdlfwf.detector import MDLFWF
+from gapdrift.detectors.reference import cannot_be_stored
 from gapdrift.errors import StorageError
 from gapdrift.persistence.archive import FORMAT_VERSION, Package, reading
 from gapdrift.persistence.codec import Reader, pack_record, read_record

@@ -130,7 +130,7 @@ def test_killed_at_random_it_gives_the_undisturbed_history(folder, tmp_path):
         (["--window", "500", "--step", "600"], "step"),
         (["--window", "500", "--time-column", "nope"], "time_column"),
         (["--window", "500", "--webhook", "ftp://x"], "webhook"),
-        (["--window", "500", "--history", "nonsense://x"], "no address such as postgresql"),
+        (["--window", "500", "--history", "nonsense://x"], "nor an address such as postgresql"),
     ],
 )
 def test_errors(folder, arguments, message):

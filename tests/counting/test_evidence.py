@@ -3,7 +3,8 @@ import pickle
 import numpy as np
 import pytest
 
-from gapdrift import Evidence, EvidenceError
+from gapdrift import Evidence
+from gapdrift.errors import EvidenceError
 
 
 def evidence(n_rows, value, origin="a", notes=()):

@@ -3,7 +3,6 @@ import pytest
 from sklearn.ensemble import GradientBoostingRegressor
 from sklearn.linear_model import LinearRegression
 
-from gapdrift import ParameterError
 from gapdrift.datasets import DISTRIBUTIONS, hide_mcar
 from gapdrift.detectors.mdlfwf.distance import (
     ImputedDistance,
@@ -13,6 +12,7 @@ from gapdrift.detectors.mdlfwf.distance import (
     pair_features,
     training_rates,
 )
+from gapdrift.errors import ParameterError
 from gapdrift.models.imputation import fit_imputers, impute
 from gapdrift.tables.encoding import encode
 from gapdrift.tables.schema import learn_schema

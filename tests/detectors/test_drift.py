@@ -220,7 +220,7 @@ def test_parameters_follow_scikit_learn():
     ids=str,
 )
 def test_bad_settings(settings, rng):
-    with pytest.raises(gd.ParameterError, match=next(iter(settings))):
+    with pytest.raises(gd.errors.ParameterError, match=next(iter(settings))):
         gd.DriftDetector(**settings).fit(rng.normal(size=(50, 2)))
 
 
@@ -235,11 +235,11 @@ def test_plots(drifted, feature, tmp_path):
 
 
 def test_plot_of_what_is_not_there(drifted, fitted, gaussian_drift):
-    with pytest.raises(gd.ParameterError, match="'price'"):
+    with pytest.raises(gd.errors.ParameterError, match="'price'"):
         drifted.plot("price")
     plain = fitted.test(gaussian_drift.sample(100, severity=0, missing=0.2, rng=1))
     assert plain.plot().axes
-    with pytest.raises(gd.ParameterError, match="MDLFWF"):
+    with pytest.raises(gd.errors.ParameterError, match="MDLFWF"):
         plain.plot("x0")
 
 
@@ -320,7 +320,7 @@ def test_gaps_alone_are_not_drift_of_values_where_the_reference_is_split(rng, n_
 def test_evidence_in_other_units_is_refused(rng):
     rows = rng.normal(size=(300, 3))
     one, two = detector().fit(rows), detector().fit(np.exp(rows) * 1000)
-    with pytest.raises(gd.EvidenceError):
+    with pytest.raises(gd.errors.EvidenceError):
         one.test(two.count(rows))
 
 
@@ -332,13 +332,13 @@ def test_any_unit_will_do(rng, scale):
 
 
 def test_boosted_distances_need_some_rows(rng):
-    with pytest.raises(gd.InputError, match="at least 60"):
+    with pytest.raises(gd.errors.InputError, match="at least 60"):
         detector(distance="boosted").fit(rng.normal(size=(20, 8)))
 
 
 def test_charts_of_odd_names_and_of_nothing(stations, rng, tmp_path):
     assert stations.test(gd.datasets.stations(5, 0)).plot().axes
-    with pytest.raises(gd.ParameterError, match="undetermined"):
+    with pytest.raises(gd.errors.ParameterError, match="undetermined"):
         stations.test(gd.datasets.stations(5, 0)).plot("sky")
     table = {"$a_{$": rng.normal(size=100), "b" * 400: rng.choice(["$\\frac{1}$", "\ud800"], 100)}
     result = detector().fit(table).test(table)

@@ -8,7 +8,6 @@ from sklearn.ensemble import (
 )
 from sklearn.linear_model import ElasticNet, LinearRegression, Ridge
 
-from gapdrift import StorageError
 from gapdrift.detectors.mdlfwf.distance import default_regressor, published_regressor
 from gapdrift.detectors.mdlfwf.regressors import (
     LinearPredictor,
@@ -21,6 +20,7 @@ from gapdrift.detectors.mdlfwf.regressors import (
     restore,
     store,
 )
+from gapdrift.errors import StorageError
 
 N_GAPS, N_IMPUTERS = 11, 3
 

@@ -1,5 +1,7 @@
 """Rows of this machine that come in chunks."""
 
+import sys
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -86,6 +88,28 @@ def test_ignored_columns_are_not_read(window, tmp_path):
     assert detector.count(ds.dataset(tmp_path / "rows.parquet")).n_rows == len(window)
 
 
+def test_another_engine_is_one_more_entry(window, detector, monkeypatch):
+    class Shelf:
+        """Rows that only their own engine can reach."""
+
+        def __init__(self, *tables):
+            self.tables = tables
+
+    class ShelfEngine:
+        def count(self, count, rows, ignored):
+            return [count(table) for table in rows.tables]
+
+        def sample(self, rows, most, rng):
+            return pd.concat(rows.tables), sum(map(len, rows.tables))
+
+    monkeypatch.setattr(sys.modules[__name__], "ShelfEngine", ShelfEngine, raising=False)
+    entry = (lambda rows: isinstance(rows, Shelf), __name__, "ShelfEngine")
+    monkeypatch.setattr(execution, "ENGINES", (entry, *execution.ENGINES))
+    shelf = Shelf(window.iloc[:1_000], window.iloc[1_000:])
+    assert detector.test(shelf).p_value == pytest.approx(detector.test(window).p_value, rel=1e-9)
+    assert gd.DriftDetector(random_state=0).fit(shelf).evidence_.n_rows == len(window)
+
+
 def test_arrays_in_chunks():
     rows = np.random.default_rng(0).normal(size=(600, 3))
     detector = gd.DriftDetector(random_state=0).fit(rows)
@@ -97,7 +121,7 @@ def test_errors_say_what_to_do(window, detector, tmp_path):
     with pytest.raises(InputError, match="does not exist"):
         detector.count(tmp_path / "nothing.parquet")
     window.to_csv(tmp_path / "rows.csv", index=False)
-    with pytest.raises(InputError, match=r"is a CSV file.*gapdrift compare"):
+    with pytest.raises(InputError, match=r"is a CSV file.*gapdrift\.files\.open_files"):
         detector.test(tmp_path / "rows.csv")
     with pytest.raises(SchemaError, match="lacks the column"):
         detector.count(iter([window.drop(columns=window.columns[0])]))

@@ -5,8 +5,8 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.impute import KNNImputer
 
-from gapdrift import ParameterError
 from gapdrift._random import draw_seed
+from gapdrift.errors import ParameterError
 from gapdrift.models.imputation import IMPUTERS, ChainedRegressions, ConstantFill, fit_imputers, impute
 
 TABLE = np.array([[1.0, 10.0], [1.0, np.nan], [4.0, 40.0], [np.nan, 10.0]])

@@ -9,7 +9,7 @@ from contextlib import suppress
 import numpy as np
 import pytest
 
-from gapdrift import StorageError
+from gapdrift.errors import StorageError
 from gapdrift.persistence import archive
 from gapdrift.persistence.archive import MANIFEST, npy_header, pack, reading, seal
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import gapdrift as gd
-from gapdrift import StorageError
-from gapdrift.detectors.base import Setting
 from gapdrift.detectors.mdlfwf.regressors import Recipe
+from gapdrift.detectors.reference import Setting
+from gapdrift.errors import StorageError
 from gapdrift.inference.contrast import Shape
 from gapdrift.models.imputation import ConstantFill
 from gapdrift.models.normal_scores import Scores
@@ -42,12 +42,12 @@ def test_records_come_back():
 
 @pytest.mark.parametrize("number", [0.1, 1 / 3, 5e-324, 1.7976931348623157e308, -0.0, 1e22, 123456789.123456789])
 def test_numbers_come_back_to_the_bit(number):
-    found = through_a_file(gd.Finding("test", number, 1, 0.5, -number)).statistic
+    found = through_a_file(gd.results.Finding("test", number, 1, 0.5, -number)).statistic
     assert np.float64(found).tobytes() == np.float64(number).tobytes()
 
 
 def test_numbers_of_numpy_become_plain_ones():
-    finding = gd.Finding("test", np.float64(1.5), np.int64(2), 1, np.float32(0.5))
+    finding = gd.results.Finding("test", np.float64(1.5), np.int64(2), 1, np.float32(0.5))
     found = through_a_file(finding)
     assert found == finding
     assert type(found.degrees_of_freedom) is int
@@ -114,9 +114,9 @@ FINDING = {
 
 
 def test_the_record_of_the_next_tests_is_right():
-    assert read(gd.Finding, FINDING) == gd.Finding("test", 1.0, 1, 0.5, 0.1)
+    assert read(gd.results.Finding, FINDING) == gd.results.Finding("test", 1.0, 1, 0.5, 0.1)
     bare = FINDING | {"statistic": None, "degrees_of_freedom": None, "effect_size": None}
-    assert read(gd.Finding, bare) == gd.Finding("test", None, None, 0.5, None)
+    assert read(gd.results.Finding, bare) == gd.results.Finding("test", None, None, 0.5, None)
 
 
 @pytest.mark.parametrize(
@@ -147,11 +147,11 @@ def test_the_record_of_the_next_tests_is_right():
 )
 def test_records_that_are_wrong(change):
     with pytest.raises(StorageError, match="not sound"):
-        read(gd.Finding, FINDING | change)
+        read(gd.results.Finding, FINDING | change)
     with pytest.raises(StorageError, match="not sound"):
-        read(gd.Finding, [FINDING])
+        read(gd.results.Finding, [FINDING])
     with pytest.raises(StorageError, match="not sound"):
-        read(gd.Finding, {key: value for key, value in FINDING.items() if key != "name"})
+        read(gd.results.Finding, {key: value for key, value in FINDING.items() if key != "name"})
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from numpy.typing import NDArray
 
 import gapdrift.storage  # noqa: F401
-from gapdrift import ParameterError, StorageError
+from gapdrift.errors import ParameterError, StorageError
 from gapdrift.persistence.archive import reading
 from gapdrift.persistence.codec import Writer, pack_record, read_record
 from gapdrift.persistence.records import (

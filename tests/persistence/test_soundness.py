@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import gapdrift as gd
-from gapdrift import StorageError
 from gapdrift.counting.profile import Layout
 from gapdrift.detectors.mdlfwf.regressors import TrainingPairs, TreeEnsemble
+from gapdrift.errors import StorageError
 from gapdrift.models.gaussian import DenseGaussian, FactorGaussian
 from gapdrift.models.hot_deck import EmpiricalResiduals, GaussianResiduals
 from gapdrift.models.imputation import ChainedRegressions, ConstantFill
@@ -78,12 +78,12 @@ def test_sound_parts_pass():
         TrainingPairs(np.zeros((2, 1), np.uint8), 9, np.zeros((2, 1)), np.zeros(2)),
         TrainingPairs(np.zeros((2, 1), np.uint8), -1, np.zeros((2, 1)), np.zeros(2)),
         Partition(np.zeros((2, 2)), np.ones(3, dtype=int)),
-        gd.Finding("x", 1.0, 1, 0.0, 0.1),
-        gd.FeatureFinding("x", 1.5, 0.0),
-        gd.FeatureFinding("x", 0.5, 0.0, 2.0),
+        gd.results.Finding("x", 1.0, 1, 0.0, 0.1),
+        gd.results.FeatureFinding("x", 1.5, 0.0),
+        gd.results.FeatureFinding("x", 0.5, 0.0, 2.0),
         Histogram(("a",), (), (0.5, 0.5), (1.0,)),
-        gd.DriftResult(True, 0.5, 1.5, 1, 1, gd.Finding("x", 1.0, 1, 0.5, 0.1)),
-        gd.DriftResult(True, 0.5, 0.5, -1, 1, gd.Finding("x", 1.0, 1, 0.5, 0.1)),
+        gd.DriftResult(True, 0.5, 1.5, 1, 1, gd.results.Finding("x", 1.0, 1, 0.5, 0.1)),
+        gd.DriftResult(True, 0.5, 0.5, -1, 1, gd.results.Finding("x", 1.0, 1, 0.5, 0.1)),
     ],
     ids=lambda thing: type(thing).__name__,
 )

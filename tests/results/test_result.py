@@ -15,10 +15,12 @@ EMPTY = gd.DriftResult(
     0.05,
     100,
     100,
-    gd.Finding("values", None, None, 0.01, None, parts=(gd.Finding("location", None, None, 0.01, None),)),
-    gd.Finding("missingness", None, None, 0.5, None),
-    (gd.FeatureFinding("price", 0.1, 0.2, 0.01, 0.01), gd.FeatureFinding("size", 0.1, 0.2)),
-    (gd.BinFinding({"price": 1.0}, 0.5, 0.7, None), gd.BinFinding({"price": 2.0}, 0.5, 0.3, None)),
+    gd.results.Finding(
+        "values", None, None, 0.01, None, parts=(gd.results.Finding("location", None, None, 0.01, None),)
+    ),
+    gd.results.Finding("missingness", None, None, 0.5, None),
+    (gd.results.FeatureFinding("price", 0.1, 0.2, 0.01, 0.01), gd.results.FeatureFinding("size", 0.1, 0.2)),
+    (gd.results.BinFinding({"price": 1.0}, 0.5, 0.7, None), gd.results.BinFinding({"price": 2.0}, 0.5, 0.3, None)),
 )
 """A result in which everything that may be None is None."""
 

@@ -34,7 +34,7 @@ def test_durations(given, micros):
 
 @pytest.mark.parametrize("wrong", ["", "h", "1.5h", "-1h", "1 month", "1H", 5, None, np.timedelta64("NaT")])
 def test_what_is_no_duration(wrong):
-    with pytest.raises(gd.ParameterError, match="window is"):
+    with pytest.raises(gd.errors.ParameterError, match="window is"):
         parse_duration("window", wrong)
 
 
@@ -66,7 +66,7 @@ def test_times_of_frames(library):
 
 
 def test_times_out_of_all_calendars():
-    with pytest.raises(gd.InputError, match="outside the years 1 to 9999"):
+    with pytest.raises(gd.errors.InputError, match="outside the years 1 to 9999"):
         times_of(Table.read({"t": np.array(["12000-01-01"], dtype="M8[s]")}), "t")
 
 

@@ -16,9 +16,9 @@ def test_delays_repeats_misses_and_false_alarms():
     zones = ["calm", "drift", "calm", "warning", "drift", "drift", "calm", "calm", "calm", "drift"]
     evaluation = gd.evaluate_stream(windows(zones), [300, 650, 800])
     assert evaluation.changes == (
-        gd.ChangeFound(300, 4, 200, 2, 2),
-        gd.ChangeFound(650, None, None, None, 0),
-        gd.ChangeFound(800, 9, 200, 2, 1),
+        gd.streaming.ChangeFound(300, 4, 200, 2, 2),
+        gd.streaming.ChangeFound(650, None, None, None, 0),
+        gd.streaming.ChangeFound(800, 9, 200, 2, 1),
     )
     assert (evaluation.false_alarms, evaluation.calm_windows, evaluation.missed) == (1, 3, 1)
     assert evaluation.false_alarm_rate == pytest.approx(1 / 3)
@@ -40,5 +40,5 @@ def test_a_change_inside_a_window_belongs_to_it():
 
 @pytest.mark.parametrize("points", [[5, 5], [7, 3], [-1], [1.5]])
 def test_wrong_change_points(points):
-    with pytest.raises(gd.ParameterError, match="change_points is"):
+    with pytest.raises(gd.errors.ParameterError, match="change_points is"):
         gd.evaluate_stream([], points)

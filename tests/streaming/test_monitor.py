@@ -66,7 +66,7 @@ def test_arrays_and_rows_of_a_detector_without_names(gaussian_drift):
         single = gd.Monitor(plain, 60)
         dicts = [{name.format(i): cell for i, cell in enumerate(row)} for row in stream]
         assert told(w for row in dicts for w in single.advance(row)) == told(whole)
-    with pytest.raises(gd.InputError, match="'salary', but the reference has no names"):
+    with pytest.raises(gd.errors.InputError, match="'salary', but the reference has no names"):
         gd.Monitor(plain, 60).advance({"salary": 1.0})
 
 
@@ -81,7 +81,7 @@ def test_rows_that_cannot_be_used_change_nothing():
     monitor.advance(rows(30, 1))
     before = monitor.state()
     for wrong in ({"x": ["text"] * 60, "y": [1.0] * 60, "c": ["red"] * 60}, {"x": [1.0]}, 3, None):
-        with pytest.raises(gd.InputError):
+        with pytest.raises(gd.errors.InputError):
             monitor.advance(wrong)
     assert monitor.state() == before
 
@@ -203,7 +203,7 @@ def test_a_change_of_the_clock_is_no_gap():
 
 @pytest.mark.parametrize("wrong", ["soon", 1_700_000_000, 12.5])
 def test_what_is_no_time_is_an_error(wrong):
-    with pytest.raises(gd.InputError, match="Column 'time' has the time"):
+    with pytest.raises(gd.errors.InputError, match="Column 'time' has the time"):
         by_time().advance(timed(1, 1) | {"time": [wrong]})
 
 

@@ -35,27 +35,27 @@ WRONG = [
 
 @pytest.mark.parametrize(("options", "message"), WRONG, ids=[str(options) for options, _ in WRONG])
 def test_settings_out_of_their_range(options, message):
-    with pytest.raises(gd.ParameterError, match=message):
+    with pytest.raises(gd.errors.ParameterError, match=message):
         gd.Monitor(detector(), **options)
 
 
 def test_detectors_that_cannot_be_used():
-    with pytest.raises(gd.ParameterError, match="detector is a str"):
+    with pytest.raises(gd.errors.ParameterError, match="detector is a str"):
         gd.Monitor("detector")
-    with pytest.raises(gd.NotFittedError):
+    with pytest.raises(gd.errors.NotFittedError):
         gd.Monitor(gd.DriftDetector())
     unseeded = gd.DriftDetector().fit(rows(100, 0))
-    with pytest.raises(gd.ParameterError, match="whole number as random_state"):
+    with pytest.raises(gd.errors.ParameterError, match="whole number as random_state"):
         gd.Monitor(unseeded, adapt=2)
     plain = gd.DriftDetector(random_state=0).fit(np.random.default_rng(0).normal(size=(100, 2)))
-    with pytest.raises(gd.ParameterError, match="fitted on an array, without names"):
+    with pytest.raises(gd.errors.ParameterError, match="fitted on an array, without names"):
         gd.Monitor(plain, key_column="key")
 
 
 def test_rows_without_the_columns_of_times_and_keys():
-    with pytest.raises(gd.InputError, match=r"lack the column\(s\) 'time'"):
+    with pytest.raises(gd.errors.InputError, match=r"lack the column\(s\) 'time'"):
         gd.Monitor(detector(), "1h", time_column="time").advance(rows(5, 1))
-    with pytest.raises(gd.InputError, match=r"lack the column\(s\) 'key'"):
+    with pytest.raises(gd.errors.InputError, match=r"lack the column\(s\) 'key'"):
         gd.Monitor(detector(), key_column="key").advance(rows(5, 1))
 
 

@@ -4,7 +4,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from gapdrift import InputError, ParameterError, SchemaError
+from gapdrift.errors import InputError, ParameterError, SchemaError
 from gapdrift.tables.encoding import encode
 from gapdrift.tables.schema import DEFAULT_CATEGORY_RULE, CategoryRule, learn_schema
 

@@ -7,7 +7,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from gapdrift import InputError
+from gapdrift.errors import InputError
 from gapdrift.tables.frame import Table
 
 NAN = float("nan")

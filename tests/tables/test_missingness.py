@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from gapdrift import ParameterError
+from gapdrift.errors import ParameterError
 from gapdrift.tables.missingness import check_rates, draw_mask, missing_patterns, missing_rates
 
 

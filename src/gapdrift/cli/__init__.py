@@ -8,7 +8,7 @@ import os
 import sys
 from typing import Any
 
-from gapdrift.cli._codes import ERROR
+from gapdrift.cli._codes import ExitCode
 from gapdrift.errors import GapdriftError
 
 __all__ = ["main"]
@@ -30,11 +30,11 @@ def _run(app: Any, arguments: list[str] | None) -> int:
     import click  # noqa: PLC0415
 
     try:
-        return int(app.main(arguments, prog_name="gapdrift", standalone_mode=False) or 0)
+        return int(app.main(arguments, prog_name="gapdrift", standalone_mode=False) or ExitCode.DONE)
     except BrokenPipeError:
         # The reader of the output has gone, as `| head` does: nothing is left to say, not even at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return ERROR
+        return ExitCode.ERROR
     except (click.ClickException, click.Abort, KeyboardInterrupt) as error:
         return _say(_stopped(error))
     except Exception as error:
@@ -67,4 +67,4 @@ def _failed(error: Exception) -> str:
 
 def _say(message: str) -> int:
     sys.stderr.write(f"gapdrift: error: {message}\n")
-    return ERROR
+    return ExitCode.ERROR

@@ -10,7 +10,7 @@ from gapdrift.cli._options import detector_options, output_options, reading_opti
 __all__ = ["app"]
 
 DETECTOR = ("target", "categories", "ignore", "alpha", "min_effect", "method", "numbers", "reference_rows")
-READING = ("kind", "separator", "decimal", "encoding", "missing")
+READING = ("file_format", "separator", "decimal", "encoding", "missing")
 OUTPUT = ("html", "markdown", "save", "as_json", "fail_on_drift", "fail_on_undetermined")
 
 
@@ -78,9 +78,7 @@ def fit(reference: str, output: str, no_rows: bool, **options: Any) -> None:
 
     detector, notes = fit_reference(reference, _reading(options), _settings(options))
     detector.save(output, keep_rows=not no_rows)
-    click.echo(
-        f"Saved {output}: {detector.evidence_.n_rows:,} rows, {len(detector.reference_.schema.columns)} columns."
-    )
+    click.echo(f"Saved {output}: {detector.evidence_.n_rows:,} rows, {detector.n_features_in_} columns.")
     for note in (*notes, *detector.warnings_):
         click.echo(f"Note: {note}")
 
@@ -102,9 +100,9 @@ def fit(reference: str, output: str, no_rows: bool, **options: Any) -> None:
 @output_options
 def test(reference: str, window: str, alpha: float | None, **options: Any) -> None:
     """Test WINDOW against a REFERENCE saved by 'gapdrift fit'."""
-    from gapdrift.cli._work import load_detector, test_window  # noqa: PLC0415
+    from gapdrift.cli._work import judge_files, load_detector  # noqa: PLC0415
 
-    result = test_window(load_detector(reference), window, _reading(options), alpha=alpha)
+    result = judge_files(load_detector(reference), window, _reading(options), alpha=alpha)
     _finish(result, (reference, window), options)
 
 
@@ -207,12 +205,11 @@ def completion(shell: str) -> None:
         click.echo(kind(app, {}, "gapdrift", "_GAPDRIFT_COMPLETE").source())
 
 
-def _reading(options: dict[str, Any]) -> Any:
-    from gapdrift.cli._work import Reading  # noqa: PLC0415
-
+def _reading(options: dict[str, Any]) -> dict[str, Any]:
+    """Options of `gapdrift.files.open_files`."""
     if options["separator"] is not None:
         options["separator"] = options["separator"].replace("\\t", "\t")
-    return Reading(*(options[name] for name in READING))
+    return {name: options[name] for name in READING}
 
 
 def _settings(options: dict[str, Any]) -> dict[str, Any]:

@@ -1,6 +1,14 @@
-"""What the command line leaves with."""
+"""The exit codes of the command line."""
 
-__all__ = ["DRIFT", "ERROR"]
+from enum import IntEnum
 
-ERROR = 1
-DRIFT = 3
+__all__ = ["ExitCode"]
+
+
+class ExitCode(IntEnum):
+    """What a command leaves with."""
+
+    DONE = 0
+    ERROR = 1
+    DRIFT = 3
+    """Only where ``--fail-on-drift`` was asked for."""

@@ -6,6 +6,8 @@ from typing import Any
 
 import click
 
+from gapdrift.files import FORMATS
+
 __all__ = ["detector_options", "output_options", "reading_options"]
 
 Command = Callable[..., Any]
@@ -19,14 +21,12 @@ def _together(*options: Callable[[Command], Command]) -> Callable[[Command], Com
 reading_options = _together(
     click.option(
         "--format",
-        "kind",
-        type=click.Choice(["csv", "parquet", "feather"]),
+        "file_format",
+        type=click.Choice(list(FORMATS)),
         help="Format of the files, whatever their ending says.",
     ),
-    click.option("--separator", metavar="CHAR", help="Between the cells of CSV files; found by looking if not given."),
-    click.option(
-        "--decimal", type=click.Choice([".", ","]), help="Decimal mark of CSV files; found by looking if not given."
-    ),
+    click.option("--separator", metavar="CHAR", help="Between the cells of CSV files; found out if not given."),
+    click.option("--decimal", type=click.Choice([".", ","]), help="Decimal mark of CSV files; found out if not given."),
     click.option("--encoding", metavar="NAME", help="Of CSV files; UTF-8, UTF-16 or Latin-1 if not given."),
     click.option(
         "--missing",
@@ -73,7 +73,7 @@ detector_options = _together(
         type=click.IntRange(20),
         default=100_000,
         show_default=True,
-        help="Of a larger reference so many rows are drawn at random.",
+        help="Most rows of the reference; of a larger one so many are drawn at random.",
     ),
 )
 

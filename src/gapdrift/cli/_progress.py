@@ -17,7 +17,7 @@ def progress(what: str, total: int | None, *, steps: bool = False) -> Iterator[C
     total : int or None
         Of the whole; None where that is not known.
     steps : bool, default False
-        Whether it is told in steps, not in bytes.
+        Whether progress is counted in steps, not in bytes.
     """
     if not sys.stderr.isatty():
         yield lambda _: None

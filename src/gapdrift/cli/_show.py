@@ -10,7 +10,7 @@ import click
 
 import gapdrift as gd
 from gapdrift._writing import write_file
-from gapdrift.cli._codes import DRIFT, ERROR
+from gapdrift.cli._codes import ExitCode
 from gapdrift.cli._progress import progress
 
 __all__ = ["show_demo", "show_file", "show_result"]
@@ -41,8 +41,8 @@ def show_result(result: gd.DriftResult, sources: tuple[str, str], options: dict[
         click.secho(first, bold=True, fg=COLOURS[result.drift])
         click.echo("\n".join([*rest, *(f"Written: {path}" for path in written)]))
     if result.drift and options["fail_on_drift"]:
-        return DRIFT
-    return ERROR if result.drift is None and options["fail_on_undetermined"] else 0
+        return ExitCode.DRIFT
+    return ExitCode.ERROR if result.drift is None and options["fail_on_undetermined"] else ExitCode.DONE
 
 
 def show_file(found: dict[str, Any]) -> str:
@@ -96,6 +96,6 @@ def _lines(name: str, value: Any, indent: str) -> list[str]:
 
 
 def _column(record: dict[str, Any]) -> str:
-    levels = f" of {record['levels']} levels" if record.get("levels") else ""
+    values = f" with {record['levels']} values" if record.get("levels") else ""
     missing = f", {record['missing']:.1%} missing" if record.get("missing") else ""
-    return f"{record['name']}: {record['kind']}{levels}{missing}"
+    return f"{record['name']}: {record['kind']}{values}{missing}"

@@ -2,17 +2,17 @@
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from typing import Any
 
 import click
 
 import gapdrift as gd
-from gapdrift.cli._codes import DRIFT
+from gapdrift.cli._codes import ExitCode
 from gapdrift.cli._progress import progress
-from gapdrift.cli._work import Reading, load_detector
-from gapdrift.files import as_in_reference
+from gapdrift.cli._work import load_detector
+from gapdrift.files import open_files
 from gapdrift.history import History
 from gapdrift.sinks import JsonLines, PrometheusTextfile, Sink, Webhook, make_record
 from gapdrift.streaming.runner import RunSummary, run_monitor
@@ -23,7 +23,7 @@ __all__ = ["watch"]
 COLOURS = {"drift": "red", "warning": "yellow", "undetermined": "yellow", "calm": "green"}
 
 
-def watch(reference: str, place: str, reading: Reading, options: dict[str, Any]) -> int:
+def watch(reference: str, place: str, reading: Mapping[str, Any], options: dict[str, Any]) -> int:
     """Run a monitor over files and return the exit code."""
     detector = load_detector(reference)
     monitor = gd.Monitor(
@@ -37,8 +37,7 @@ def watch(reference: str, place: str, reading: Reading, options: dict[str, Any])
         warning_every=options["warning_every"],
         adapt=options["adapt"],
     )
-    source = reading.open(place)
-    cleaner = as_in_reference(detector.reference_.schema, reading.missing, written=source.format == "csv")
+    files = open_files(place, **reading)
 
     def show(window: WindowResult) -> None:
         if options["as_json"]:
@@ -48,26 +47,25 @@ def watch(reference: str, place: str, reading: Reading, options: dict[str, Any])
 
     with ExitStack() as stack:
         history = stack.enter_context(History(options["history"])) if options["history"] else None
-        advance = stack.enter_context(progress("Watching", source.size))
+        advance = stack.enter_context(progress("Watching", files.size))
 
-        def chunks(start: int) -> Iterator[Any]:
-            for chunk in source.chunks(start, advance):
-                yield cleaner(chunk)
+        def tables(start: int) -> Iterator[Any]:
+            return files.tables(like=detector, start=start, progress=advance)
 
         summary = run_monitor(
             monitor,
-            chunks,
+            tables,
             history=history,
             stream=options["stream_name"],
             sinks=_sinks(options),
             flush=options["flush"],
             on_window=show,
         )
-    notes = [*sorted(source.notes), *cleaner.notes()]
+    notes = [*files.notes]
     if history is not None and summary.position == summary.first_row:
         notes.append("No row is new: all rows of the stream were seen before, by the history.")
-    _tell(summary, notes, options["as_json"])
-    return DRIFT if summary.drift and options["fail_on_drift"] else 0
+    _print_summary(summary, notes, options["as_json"])
+    return ExitCode.DRIFT if summary.drift and options["fail_on_drift"] else ExitCode.DONE
 
 
 def _length(text: str) -> int | str:
@@ -90,7 +88,7 @@ def _line(window: WindowResult) -> str:
     return window.summary() + (f": {'; '.join(parts)}" if parts else "")
 
 
-def _tell(summary: RunSummary, notes: list[str], as_json: bool) -> None:
+def _print_summary(summary: RunSummary, notes: list[str], as_json: bool) -> None:
     """Say what was done; on the error stream where the output is for machines."""
     decided = ", ".join(f"{count:,} {zone}" for zone, count in summary.zones.items() if count) or "none"
     where = sys.stderr if as_json else None

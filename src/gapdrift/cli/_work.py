@@ -1,74 +1,60 @@
 """What the commands do between their arguments and their output."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 import gapdrift as gd
 from gapdrift.cli._progress import progress
-from gapdrift.detectors.base import Detector
+from gapdrift.detectors.reference import ReferenceDetector
 from gapdrift.errors import InputError
 from gapdrift.execution import sample_notes
-from gapdrift.files import Cleaner, CsvFormat, Source, as_in_reference, infer_kinds, open_source, sample_rows
+from gapdrift.files import open_files
 
-__all__ = ["Reading", "compare", "count", "fit_reference", "load_detector", "test_window"]
-
-
-@dataclass(frozen=True)
-class Reading:
-    """How files are to be read, as the options say."""
-
-    kind: str | None
-    separator: str | None
-    decimal: str | None
-    encoding: str | None
-    missing: tuple[str, ...]
-
-    def open(self, place: str) -> Source:
-        """Files behind a path, a folder or a glob."""
-        return open_source(place, kind=self.kind, csv=CsvFormat(self.separator, self.decimal, self.encoding))
+__all__ = ["compare", "count", "fit_reference", "judge_files", "load_detector"]
 
 
-def fit_reference(place: str, reading: Reading, settings: dict[str, Any]) -> tuple[Detector, tuple[str, ...]]:
+def fit_reference(
+    place: str, reading: Mapping[str, Any], settings: dict[str, Any]
+) -> tuple[ReferenceDetector, tuple[str, ...]]:
     """Detector fitted on the rows of files, and notes about how they were read.
 
     Parameters
     ----------
     place : str
-    reading : Reading
+    reading : mapping
+        Options of `gapdrift.files.open_files`.
     settings : dict
         ``method``, ``numbers``, ``reference_rows`` and the parameters of the detector.
     """
-    numbers, most = settings.pop("numbers"), settings.pop("reference_rows")
+    numbers, max_rows = settings.pop("numbers"), settings.pop("reference_rows")
     method = settings.pop("method")
-    source = reading.open(place)
+    files = open_files(place, **reading)
     rng = np.random.default_rng(settings["random_state"])
-    with progress("Reading the reference", source.size) as advance:
-        sample, n_rows = sample_rows(source.chunks(progress=advance), most, rng)
+    with progress("Reading the reference", files.size) as advance:
+        sample, n_rows = files.sample(max_rows, rng, numbers=numbers, progress=advance)
     _check_columns(sample.column_names, {"--number": numbers})
-    sample = Cleaner(missing=reading.missing)(sample)
-    cleaner = Cleaner(infer_kinds(sample, numbers) if source.format == "csv" else dict.fromkeys(numbers, "number"))
-    sample = cleaner(sample)
     with progress("Learning the reference", None):
         detector = _make(method, settings).fit(sample)
-    return detector, (*sorted(source.notes), *cleaner.notes(), *sample_notes(n_rows, len(sample)))
+    return detector, (*files.notes, *sample_notes(n_rows, len(sample)))
 
 
-def count(detector: Detector, place: str, reading: Reading) -> tuple[gd.Evidence, tuple[str, ...]]:
+def count(detector: ReferenceDetector, place: str, reading: Mapping[str, Any]) -> tuple[gd.Evidence, tuple[str, ...]]:
     """Evidence of all rows of files, read in chunks, and notes about how they were read."""
-    source = reading.open(place)
-    cleaner = as_in_reference(detector.reference_.schema, reading.missing, written=source.format == "csv")
-    total = detector.evidence_.zero()
-    with progress("Reading the window", source.size) as advance:
-        for chunk in source.chunks(progress=advance):
-            total += detector.count(cleaner(chunk))
-    return total, (*sorted(source.notes), *cleaner.notes())
+    files = open_files(place, **reading)
+    with progress("Reading the window", files.size) as advance:
+        total = detector.count(files.tables(like=detector, progress=advance))
+    return total, files.notes
 
 
-def test_window(
-    detector: Detector, place: str, reading: Reading, notes: Sequence[str] = (), alpha: float | None = None
+def judge_files(
+    detector: ReferenceDetector,
+    place: str,
+    reading: Mapping[str, Any],
+    notes: Sequence[str] = (),
+    alpha: float | None = None,
 ) -> gd.DriftResult:
     """Result of the rows of files, or of stored evidence, against a reference."""
     if place.endswith(".gapdrift"):
@@ -78,16 +64,16 @@ def test_window(
     return replace(result, warnings=(*notes, *result.warnings, *more))
 
 
-def compare(reference: str, window: str, reading: Reading, settings: dict[str, Any]) -> gd.DriftResult:
+def compare(reference: str, window: str, reading: Mapping[str, Any], settings: dict[str, Any]) -> gd.DriftResult:
     """Result of the rows of some files against those of others."""
     detector, notes = fit_reference(reference, reading, settings)
-    return test_window(detector, window, reading, notes)
+    return judge_files(detector, window, reading, notes)
 
 
-def load_detector(path: str) -> Detector:
+def load_detector(path: str) -> ReferenceDetector:
     """Detector out of a gapdrift file."""
     thing = gd.load(path)
-    if not isinstance(thing, Detector):
+    if not isinstance(thing, ReferenceDetector):
         raise InputError(
             f"{path} holds a {type(thing).__name__}, expected a fitted detector. Make one with 'gapdrift fit'."
         )
@@ -111,7 +97,7 @@ def _check_columns(names: Sequence[str], wanted: dict[str, Sequence[str]]) -> No
             )
 
 
-def _make(method: str, settings: dict[str, Any]) -> Detector:
+def _make(method: str, settings: dict[str, Any]) -> ReferenceDetector:
     if method == "default":
         return gd.DriftDetector(**settings)
     if settings.pop("min_effect"):

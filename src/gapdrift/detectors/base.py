@@ -1,114 +1,145 @@
-"""What all detectors share: count and test by a fitted reference."""
+"""What a detector has to offer, and what detectors with a fitted reference share.
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from inspect import signature
+`Detector` is public: a class that derives from it runs in `gapdrift.Monitor`, on files, streams, Dask and Spark.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import replace
 from math import isfinite
-from os import PathLike
-from types import MappingProxyType
-from typing import Any, NoReturn, Protocol, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from gapdrift._random import as_rng
 from gapdrift._threads import limit_threads
 from gapdrift._validation import check_count, check_share
 from gapdrift._version import __version__
-from gapdrift._writing import write_file
 from gapdrift.counting.evidence import Evidence
-from gapdrift.errors import NotFittedError, StorageError
-from gapdrift.execution import engine_of, gather
-from gapdrift.persistence.codec import pack_record
-from gapdrift.persistence.records import FORMS, expect, stored
+from gapdrift.errors import NotFittedError
+from gapdrift.execution import engine_of
 from gapdrift.results import DriftResult
-from gapdrift.tables.schema import Schema
 
-__all__ = ["Detector", "Setting", "cannot_be_stored", "detector_fields"]
+__all__ = ["Detector"]
 
 
-@stored
-@dataclass(frozen=True)
-class NameList:
-    """A list among the settings of a stored detector; a tuple is stored as it is.
+class Detector(BaseEstimator, ABC):  # type: ignore[misc]
+    """Base class of all detectors, and of your own.
 
-    Parameters
+    A detector offers three methods. Whatever derives from this class then has `count` and `test`, for tables in
+    memory and elsewhere, and runs in `gapdrift.Monitor`, with a history and with sinks.
+
+    - ``fit(reference)`` learns the reference and returns the detector. It sets ``evidence_``, and
+      ``feature_names_in_`` or, for a reference without names, ``n_features_in_``.
+    - ``count_rows(table)`` returns the `Evidence` of the rows of one table. What a row contributes depends on that
+      row and on what ``fit`` learned, so that evidence adds up.
+    - ``judge(evidence, alpha)`` returns the `DriftResult` of the evidence of a window.
+
+    Parameters of the constructor are stored under their own names, as scikit-learn expects; one of them is ``alpha``.
+
+    Attributes
     ----------
-    names : tuple of str or int
+    alpha : float
+        Rate of false alarms of `test`.
+    evidence_ : Evidence
+        Evidence of the reference.
+    feature_names_in_ : (columns,) array of str
+        Names of the columns that a window must have. A detector that was fitted on an array has none.
+    n_features_in_ : int
+        Number of the columns that a window must have.
+    ignored_columns_ : tuple of str
+        Columns of the reference that take no part; windows may have them. The default is none.
+    warnings_ : tuple of str
+        Sentences for the user about the reference. The default is none.
+
+    Examples
+    --------
+    A detector of the mean of one column, by the normal approximation:
+
+    >>> import math
+    >>> import numpy as np
+    >>> import gapdrift as gd
+    >>> from gapdrift.detectors import Detector
+    >>> class MeanDetector(Detector):
+    ...     def __init__(self, column, alpha=0.05):
+    ...         self.column = column
+    ...         self.alpha = alpha
+    ...
+    ...     def fit(self, reference, y=None):
+    ...         self.feature_names_in_ = np.array([self.column], dtype=object)
+    ...         self.evidence_ = self.count_rows(reference)
+    ...         return self
+    ...
+    ...     def count_rows(self, table):
+    ...         cells = np.asarray(table[self.column], dtype=float)
+    ...         known = cells[~np.isnan(cells)]
+    ...         return gd.Evidence(len(cells), {"moments": [len(known), known.sum(), (known**2).sum()]})
+    ...
+    ...     def judge(self, evidence, alpha):
+    ...         (n, total, squares), (m, other, _) = (e.sums["moments"] for e in (self.evidence_, evidence))
+    ...         shift = (other / m - total / n) / math.sqrt(squares / n - (total / n) ** 2)
+    ...         z = shift / math.sqrt(1 / n + 1 / m)
+    ...         p = math.erfc(abs(z) / math.sqrt(2))
+    ...         values = gd.results.Finding(
+    ...             name="mean", statistic=z, degrees_of_freedom=1, p_value=p, effect_size=abs(shift)
+    ...         )
+    ...         return gd.DriftResult(
+    ...             drift=p < alpha,
+    ...             p_value=p,
+    ...             alpha=alpha,
+    ...             n_reference=self.evidence_.n_rows,
+    ...             n_window=evidence.n_rows,
+    ...             values=values,
+    ...         )
+    >>> rng = np.random.default_rng(0)
+    >>> detector = MeanDetector("x").fit({"x": rng.normal(size=1_000)})
+    >>> detector.test({"x": rng.normal(size=500)}).drift
+    False
+    >>> monitor = gd.Monitor(detector, window=100)
+    >>> [window.zone for window in monitor.advance({"x": np.r_[rng.normal(size=200), rng.normal(3, size=100)]})]
+    ['calm', 'calm', 'drift']
     """
 
-    names: tuple[str | int, ...]
+    alpha: float = 0.05
+    evidence_: Evidence
+    feature_names_in_: NDArray[Any]
+    n_features_in_: int
+    ignored_columns_: tuple[str, ...] = ()
+    warnings_: tuple[str, ...] = ()
 
+    @abstractmethod
+    def fit(self, reference: Any, y: None = None) -> Self:
+        """Learn a reference."""
 
-Setting = str | int | float | bool | None | tuple[str | int, ...] | NameList
-"""A parameter of a detector, as it is stored."""
+    @abstractmethod
+    def count_rows(self, table: Any) -> Evidence:
+        """Evidence of the rows of one table in memory.
 
+        Parameters
+        ----------
+        table : object
+            As the user gave it to `count` or `test`. A `gapdrift.Monitor` gives a dict of arrays where the detector
+            has ``feature_names_in_``, and a 2-d array where it has none.
+        """
 
-def detector_fields(reference: type, setting: Any = Setting) -> Mapping[str, Any]:
-    """Fields of a stored detector, for its ``stored_fields``.
+    @abstractmethod
+    def judge(self, evidence: Evidence, alpha: float) -> DriftResult:
+        """Result of the evidence of a window, at a rate of false alarms."""
 
-    Parameters
-    ----------
-    reference : type
-        What the detector learns; has the properties ``n_bins`` and ``missing_shares``.
-    setting : type
-        What its parameters are stored as.
+    def check_rows(self, table: Any) -> None:
+        """Raise an `InputError` where the rows of a table cannot be counted.
 
-    Returns
-    -------
-    fields : mapping of str to type
-    """
-    return MappingProxyType(
-        {
-            "settings": Mapping[str, setting],
-            "n_bins": int,
-            "missing_shares": tuple[float, ...],
-            "reference": reference,
-        }
-    )
-
-
-class Reference(Protocol):
-    """What a fitted reference offers to its detector."""
-
-    @property
-    def schema(self) -> Schema:
-        """Columns that take part, and how."""
-        ...
-
-    @property
-    def evidence(self) -> Evidence:
-        """Evidence of the reference itself."""
-        ...
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Sentences for the user about the reference."""
-        ...
-
-    def count(self, table: Any) -> Evidence:
-        """Evidence of the rows of a table."""
-        ...
-
-    def test(self, window: Evidence, alpha: float) -> DriftResult:
-        """Result of the evidence of a window."""
-        ...
-
-
-class Detector(BaseEstimator):  # type: ignore[misc]
-    """A scikit-learn estimator that counts and tests by its fitted reference."""
-
-    alpha: float
-    n_jobs: int | None
-    reference_: Reference
+        A monitor asks before it takes rows. By default the rows are counted; override it where there is a faster way.
+        """
+        self.count_rows(table)
 
     def count(self, chunk: Any) -> Evidence:
-        """Evidence of some rows; evidence of several chunks adds up.
+        """Evidence of some rows; the evidence of several chunks adds up.
 
         Parameters
         ----------
         chunk : pandas, polars or pyarrow table, mapping of columns, or numpy array
-            Any number of rows, none included. Rows that are not in memory are counted where they are: a path of
+            Any number of rows, including none. Rows that are not in memory are counted where they are: a path of
             Parquet or Feather files, a pyarrow dataset or record batch reader, an iterator of tables, a Dask or
             Spark DataFrame.
 
@@ -116,12 +147,12 @@ class Detector(BaseEstimator):  # type: ignore[misc]
         -------
         evidence : Evidence
         """
-        reference = self._fitted()
+        self.check_fitted()
         engine = engine_of(chunk)
-        with limit_threads(check_count("n_jobs", self.n_jobs, 1, optional=True)):
+        with self._limited_threads():
             if engine is None:
-                return reference.count(chunk)
-            return sum(engine.count(reference.count, chunk, reference.schema.ignored), reference.evidence.zero())
+                return self.count_rows(chunk)
+            return sum(engine.count(self.count_rows, chunk, self.ignored_columns_), self.evidence_.zero())
 
     def test(self, window: Any, *, alpha: float | None = None) -> DriftResult:
         """Result of a window against the reference.
@@ -131,129 +162,66 @@ class Detector(BaseEstimator):  # type: ignore[misc]
         window : pandas, polars or pyarrow table, mapping of columns, numpy array, or Evidence
             Or rows that are not in memory, as in `count`.
         alpha : float, optional
-            Rate of false alarms of this test; None is that of the detector.
+            Rate of false alarms of this test. None means that of the detector.
 
         Returns
         -------
         result : DriftResult
         """
-        reference = self._fitted()
-        level = check_share("alpha", self.alpha if alpha is None else alpha)
+        self.check_fitted()
+        rate = check_share("alpha", self.alpha if alpha is None else alpha)
         evidence = window if isinstance(window, Evidence) else self.count(window)
-        with limit_threads(check_count("n_jobs", self.n_jobs, 1, optional=True)):
-            result = reference.test(evidence, level)
-        return replace(result, settings=_settings(self))
+        self.evidence_.check_like(evidence)
+        with self._limited_threads():
+            result = self.judge(evidence, rate)
+        return replace(result, settings=self.plain_settings())
 
-    def save(self, path: str | PathLike[str], *, keep_rows: bool = True) -> None:
-        """Write this fitted detector to a file that `gapdrift.load` reads.
+    def plain_settings(self) -> dict[str, Any]:
+        """Class, version and parameters as plain values, without ``n_jobs``, which influences no result.
 
-        Parameters
-        ----------
-        path : str or path
-            An older file of this name stays until the new one is complete.
-        keep_rows : bool, default True
-            False guarantees that no row of the reference is written, and raises a `StorageError` where the detector
-            cannot do without.
+        Examples
+        --------
+        >>> import gapdrift as gd
+        >>> gd.DriftDetector(ignore=["id"]).plain_settings()["ignore"]
+        ('id',)
         """
-        if type(self) not in FORMS:
-            cannot_be_stored(self)
-        write_file(path, pack_record("detector", self, keep_rows=keep_rows))
+        given = self.get_params(deep=False)
+        plain = {name: _as_plain(value) for name, value in given.items() if name != "n_jobs"}
+        return {"detector": type(self).__name__, "version": __version__, **plain}
 
-    def to_stored(self) -> dict[str, Any]:
-        """Settings and reference as a file holds them, and what it tells of the reference without restoring it."""
-        reference: Any = self._fitted()
-        self._check_settings()
-        settings = self.get_params(deep=False).items()
-        return {
-            "settings": {name: self._write_setting(name, value) for name, value in settings},
-            "n_bins": reference.n_bins,
-            "missing_shares": reference.missing_shares,
-            "reference": reference,
-        }
+    def __sklearn_is_fitted__(self) -> bool:
+        """Whether `fit` was called."""
+        return "evidence_" in vars(self)
 
-    @classmethod
-    def from_stored(
-        cls, settings: Mapping[str, Any], n_bins: int, missing_shares: tuple[float, ...], reference: Any
-    ) -> Self:
-        """Fitted detector of what was read from a file."""
-        own = (reference.n_bins, reference.missing_shares)
-        expect((n_bins, missing_shares) == own, "bins and shares of missing cells as the reference has them")
-        expect(set(settings) == set(signature(cls).parameters), f"the settings of {cls.__name__}")
-        detector = cls(**{name: cls._read_setting(name, value) for name, value in settings.items()})
-        detector._check_settings()
-        as_rng(settings.get("random_state"))
-        return detector._adopt(reference)
+    def __sklearn_tags__(self) -> Any:
+        """What scikit-learn may expect: missing values and text are welcome, sparse matrices are not."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        tags.input_tags.sparse = False
+        tags.target_tags.required = False
+        return tags
 
-    def _write_setting(self, name: str, value: Any) -> Any:
-        """Parameter as a file holds it: a number, a word, or names."""
-        # A generator has gone on since; the fit that it was for is over.
-        if isinstance(value, np.random.Generator | np.random.RandomState):
-            return None
-        if isinstance(value, list | tuple):
-            if not all(isinstance(item, str | int | np.integer) and not isinstance(item, bool) for item in value):
-                kinds = ", ".join(sorted({type(item).__name__ for item in value}))
-                raise StorageError(f"{name} holds {kinds}, which cannot be stored, expected names.")
-            return NameList(tuple(value)) if isinstance(value, list) else value
-        if value is not None and not isinstance(value, str | bool | int | float | np.generic):
-            raise StorageError(
-                f"{name} is a {type(value).__name__}, which cannot be stored, expected a number, text or names."
-            )
-        return value
+    if not TYPE_CHECKING:
 
-    @classmethod
-    def _read_setting(cls, _name: str, value: Any) -> Any:
-        return list(value.names) if isinstance(value, NameList) else value
+        def __getattr__(self, name: str) -> Any:
+            """Say of what only a fitted detector has that `fit` comes first."""
+            if name.endswith("_") and not name.startswith("_"):
+                self.check_fitted()
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}.")
 
-    def _check_settings(self) -> Any:
-        """Settings for a fit; those out of their range raise a `ParameterError`."""
-        check_share("alpha", self.alpha)
-        check_count("n_jobs", self.n_jobs, 1, optional=True)
-
-    def _fit(self, rows: Any, learn: Callable[[Any], Any], rng: np.random.Generator) -> Self:
-        """Fit on rows that are brought into memory first, all of them or a sample."""
-        table, notes = gather(rows, rng)
-        with limit_threads(check_count("n_jobs", self.n_jobs, 1, optional=True)):
-            reference = learn(table)
-        return self._adopt(replace(reference, notes=(*reference.notes, *notes)) if notes else reference)
-
-    def _adopt(self, reference: Any) -> Self:
-        """Take a reference that is fitted already."""
-        self.reference_ = reference
-        return self
-
-    @property
-    def evidence_(self) -> Evidence:
-        """Evidence of the reference itself."""
-        return self._fitted().evidence
-
-    @property
-    def warnings_(self) -> tuple[str, ...]:
-        """Sentences about the reference: columns ignored, rows too few, rules applied."""
-        return self._fitted().notes
-
-    def _fitted(self) -> Reference:
-        if "reference_" not in vars(self):
+    def check_fitted(self) -> None:
+        """Raise a `NotFittedError` where `fit` was not called."""
+        if not self.__sklearn_is_fitted__():
             raise NotFittedError(f"This {type(self).__name__} has no reference yet: call fit(reference) first.")
-        return self.reference_
 
-
-def cannot_be_stored(thing: Any) -> NoReturn:
-    """Raise a `StorageError` that says what can be stored, and what to do with a detector of one's own."""
-    raise StorageError(
-        f"A {type(thing).__name__} cannot be stored, expected a fitted DriftDetector or MDLFWF, Evidence or a "
-        "DriftResult. No file can tell what another class does, derived from these or not: of a detector of your own "
-        "save the Evidence that it counts and the DriftResult that it returns, and fit it again where it is needed."
-    )
-
-
-def _settings(detector: Detector) -> dict[str, Any]:
-    """What decides a detector's results, as plain values; threads do not."""
-    given = {name: _as_plain(value) for name, value in detector.get_params(deep=False).items() if name != "n_jobs"}
-    return {"detector": type(detector).__name__, "version": __version__, **given}
+    def _limited_threads(self) -> Any:
+        return limit_threads(check_count("n_jobs", getattr(self, "n_jobs", None), 1, optional=True))
 
 
 def _as_plain(value: Any) -> Any:
-    """Value that JSON can hold; an object is told by the name of its type."""
+    """Value that JSON can hold; an object is described by the name of its type."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, list | tuple):

@@ -1,10 +1,12 @@
 """Where rows are when they are not in memory: in files, in streams, on Dask or Spark.
 
-Evidence adds up, so all that an engine has to do is to map ``count`` over chunks and to add up what comes back. Nothing
-but the fitted reference travels to the workers, and nothing but sums comes back.
+Evidence adds up, so an engine only has to apply ``count`` to each chunk and to add up what comes back. Only the fitted
+reference travels to the workers, and only sums come back. A new engine is a module with a class that keeps the protocol
+`Engine`, and one more entry in `ENGINES`.
 """
 
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from os import PathLike
 from typing import Any, Protocol
 
@@ -15,21 +17,57 @@ from gapdrift.counting.evidence import Evidence
 __all__ = ["MAX_REFERENCE", "Count", "Engine", "engine_of", "gather", "sample_notes"]
 
 MAX_REFERENCE = 100_000
-"""Rows of a reference that are brought into memory, at most."""
+"""Most rows of a reference that are brought into memory."""
 
 Count = Callable[[Any], Evidence]
 
 
 class Engine(Protocol):
-    """What an engine offers."""
+    """What an engine offers: to count rows where they are, and to fetch a sample of them."""
 
     def count(self, count: Count, rows: Any, ignored: tuple[str, ...]) -> list[Evidence]:
-        """Evidence of the chunks of rows, in their order."""
+        """Evidence of the chunks of rows, in their order.
+
+        Parameters
+        ----------
+        count : callable
+            Returns the evidence of a table in memory. It is pickled to travel to workers.
+        rows : object
+            What the user gave.
+        ignored : tuple of str
+            Columns that need not be read.
+        """
         ...
 
-    def sample(self, rows: Any, most: int, rng: np.random.Generator) -> tuple[Any, int]:
-        """At most so many rows, drawn uniformly, as a table in memory; and the number of all rows."""
+    def sample(self, rows: Any, max_rows: int, rng: np.random.Generator) -> tuple[Any, int]:
+        """At most ``max_rows`` rows, drawn uniformly, as a table in memory; and the number of all rows."""
         ...
+
+
+def _is_chunked(rows: Any) -> bool:
+    """Whether rows are files, Arrow datasets or streams, or an iterator of tables."""
+    arrow = _library(rows) == "pyarrow" and type(rows).__name__.endswith(("Dataset", "Scanner", "RecordBatchReader"))
+    return arrow or isinstance(rows, str | PathLike | Iterator)
+
+
+def _is_dask(rows: Any) -> bool:
+    return _library(rows) in {"dask", "dask_expr"} and hasattr(rows, "to_delayed")
+
+
+def _is_spark(rows: Any) -> bool:
+    return _library(rows) == "pyspark" and hasattr(rows, "mapInArrow")
+
+
+def _library(rows: Any) -> str:
+    return type(rows).__module__.partition(".")[0]
+
+
+ENGINES: tuple[tuple[Callable[[Any], bool], str, str], ...] = (
+    (_is_spark, "gapdrift.execution.spark", "SparkEngine"),
+    (_is_dask, "gapdrift.execution.dask", "DaskEngine"),
+    (_is_chunked, "gapdrift.execution.local", "LocalEngine"),
+)
+"""How each engine's rows are recognised, and where its class is: it is imported when such rows come."""
 
 
 def engine_of(rows: Any) -> Engine | None:
@@ -51,20 +89,10 @@ def engine_of(rows: Any) -> Engine | None:
     >>> type(engine_of(iter([np.zeros((3, 2))]))).__name__
     'LocalEngine'
     """
-    library = type(rows).__module__.partition(".")[0]
-    if library == "pyspark" and hasattr(rows, "mapInArrow"):
-        from gapdrift.execution.spark import SparkEngine  # noqa: PLC0415
-
-        return SparkEngine()
-    if library in {"dask", "dask_expr"} and hasattr(rows, "to_delayed"):
-        from gapdrift.execution.dask import DaskEngine  # noqa: PLC0415
-
-        return DaskEngine()
-    arrow = library == "pyarrow" and type(rows).__name__.endswith(("Dataset", "Scanner", "RecordBatchReader"))
-    if arrow or isinstance(rows, str | PathLike | Iterator):
-        from gapdrift.execution.local import LocalEngine  # noqa: PLC0415
-
-        return LocalEngine()
+    for recognises, module, name in ENGINES:
+        if recognises(rows):
+            engine: Engine = getattr(import_module(module), name)()
+            return engine
     return None
 
 
@@ -74,7 +102,7 @@ def gather(rows: Any, rng: np.random.Generator) -> tuple[Any, tuple[str, ...]]:
     Parameters
     ----------
     rows : object
-        A table in memory is returned as it is; of others `MAX_REFERENCE` rows, drawn uniformly.
+        A table in memory is returned as it is; of other rows, at most `MAX_REFERENCE`, drawn uniformly.
     rng : numpy.random.Generator
 
     Returns
@@ -90,7 +118,7 @@ def gather(rows: Any, rng: np.random.Generator) -> tuple[Any, tuple[str, ...]]:
 
 
 def sample_notes(n_rows: int, n_kept: int) -> tuple[str, ...]:
-    """What the user is told of a reference of so many rows of which some stand for all.
+    """Notes for the user about a reference that is represented by some of its rows.
 
     Examples
     --------

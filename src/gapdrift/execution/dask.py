@@ -34,15 +34,15 @@ class DaskEngine:
             parts = [dask.delayed(_add)(parts[start : start + FAN_IN]) for start in range(0, len(parts), FAN_IN)]
         return [dask.delayed(_add)(parts).compute()] if parts else []
 
-    def sample(self, rows: Any, most: int, rng: np.random.Generator) -> tuple[Any, int]:
-        """At most so many rows, drawn uniformly, and the number of all rows."""
+    def sample(self, rows: Any, max_rows: int, rng: np.random.Generator) -> tuple[Any, int]:
+        """At most ``max_rows`` rows, drawn uniformly, and the number of all rows."""
         import dask  # noqa: PLC0415
         import pandas as pd  # noqa: PLC0415
 
         parts = rows.to_delayed()
         sizes = np.array(dask.compute(*(dask.delayed(len)(part) for part in parts)), dtype=np.intp)
         n_rows = int(sizes.sum())
-        chosen = np.sort(rng.choice(n_rows, most, replace=False)) if n_rows > most else np.arange(n_rows)
+        chosen = np.sort(rng.choice(n_rows, max_rows, replace=False)) if n_rows > max_rows else np.arange(n_rows)
         bounds = np.concatenate([[0], np.cumsum(sizes)])
         places = [chosen[(chosen >= start) & (chosen < stop)] - start for start, stop in pairwise(bounds.tolist())]
         taken = dask.compute(*(dask.delayed(_take)(part, place) for part, place in zip(parts, places, strict=True)))

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from itertools import chain
-from os import PathLike, fspath
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from gapdrift.counting.evidence import Evidence
 from gapdrift.errors import InputError
 from gapdrift.execution import Count
-from gapdrift.files import CHUNK_ROWS, open_source, sample_rows
+from gapdrift.files import CHUNK_ROWS, FORMATS, open_files, sample_rows
 
 __all__ = ["LocalEngine"]
 
@@ -26,27 +26,25 @@ class LocalEngine:
             total = [total[0] + evidence] if total else [evidence]
         return total
 
-    def sample(self, rows: Any, most: int, rng: np.random.Generator) -> tuple[Any, int]:
-        """At most so many rows, drawn uniformly in one pass, and the number of all rows."""
+    def sample(self, rows: Any, max_rows: int, rng: np.random.Generator) -> tuple[Any, int]:
+        """At most ``max_rows`` rows, drawn uniformly in one pass, and the number of all rows."""
         chunks = (_as_arrow(chunk) for chunk in _chunks(rows, ()))
         first = next(chunks, None)
         if first is None:
             raise InputError("The source gave no rows at all, expected tables to fit on. Was it read before?")
-        return sample_rows(chain([first], chunks), most, rng)
+        return sample_rows(chain([first], chunks), max_rows, rng)
 
 
 def _chunks(rows: Any, ignored: tuple[str, ...]) -> Iterator[Any]:
     """Tables, one after the other."""
     kind = type(rows).__name__
     if isinstance(rows, str | PathLike):
-        yield from _read_files(fspath(rows))
+        yield from _read_files(rows)
     elif kind.endswith("Dataset"):
         names = [name for name in rows.schema.names if name not in ignored]
         yield from _tables(rows.to_batches(columns=names, batch_size=CHUNK_ROWS, batch_readahead=2))
     elif kind.endswith("Scanner"):
         yield from _tables(rows.to_batches())
-    elif kind.endswith("RecordBatchReader"):
-        yield from _tables(rows)
     else:
         yield from _tables(rows)
 
@@ -62,14 +60,14 @@ def _tables(chunks: Iterator[Any]) -> Iterator[Any]:
             yield chunk
 
 
-def _read_files(place: str) -> Iterator[Any]:
-    source = open_source(place)
-    if source.format == "csv":
+def _read_files(place: str | PathLike[str]) -> Iterator[Any]:
+    files = open_files(place)
+    if FORMATS[files.file_format].is_text:
         raise InputError(
-            f"{place} is a CSV file, which does not say what its columns hold. Read it with pandas, polars or "
-            "pyarrow.dataset, or use the command line (gapdrift compare), which finds out."
+            f"{place} is a CSV file, which does not say what its columns hold. Read it with "
+            "gapdrift.files.open_files, or use the command line (gapdrift compare): both find out."
         )
-    return source.chunks()
+    return files.tables()
 
 
 def _as_arrow(chunk: Any) -> Any:

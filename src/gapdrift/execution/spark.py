@@ -33,22 +33,22 @@ class SparkEngine:
         # These bytes were written by our own workers a moment ago; nothing of a file is ever unpickled.
         return [pickle.loads(row["evidence"]) for row in found]
 
-    def sample(self, rows: Any, most: int, rng: np.random.Generator) -> tuple[Any, int]:
-        """At most so many rows, drawn uniformly, and the number of all rows."""
+    def sample(self, rows: Any, max_rows: int, rng: np.random.Generator) -> tuple[Any, int]:
+        """At most ``max_rows`` rows, drawn uniformly, and the number of all rows."""
         n_rows = int(rows.count())
-        if n_rows > most:
+        if n_rows > max_rows:
             # A few more than needed: each row is drawn by itself, and so their number varies.
-            share = min(1.0, (most + 6.0 * most**0.5) / n_rows)
+            share = min(1.0, (max_rows + 6.0 * max_rows**0.5) / n_rows)
             rows = rows.sample(withReplacement=False, fraction=share, seed=int(rng.integers(2**31)))
         table = rows.toArrow()
-        if len(table) > most:
-            table = table.take(np.sort(rng.choice(len(table), most, replace=False)))
+        if len(table) > max_rows:
+            table = table.take(np.sort(rng.choice(len(table), max_rows, replace=False)))
         return table, n_rows
 
 
 @dataclass(frozen=True)
 class _Worker:
-    """What travels to Spark's workers: the fitted reference's count, and the names of the columns."""
+    """What travels to Spark's workers: a function that counts rows, and the names of the columns."""
 
     count: Count
     names: tuple[str, ...]

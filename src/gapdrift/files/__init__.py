@@ -1,19 +1,27 @@
 """Tables from files, in chunks: CSV, Parquet, Feather, folders and globs of them.
 
-Needs the extra ``cli`` (pyarrow). A file is never in memory as a whole.
+Needs pyarrow (extra ``cli``). A file is never in memory as a whole.
 """
 
-from gapdrift.files._clean import Cleaner, as_in_reference, infer_kinds
-from gapdrift.files._sample import sample_rows
-from gapdrift.files._source import CHUNK_ROWS, CsvFormat, Source, open_source
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "CHUNK_ROWS",
-    "Cleaner",
-    "CsvFormat",
-    "Source",
-    "as_in_reference",
-    "infer_kinds",
-    "open_source",
-    "sample_rows",
-]
+from gapdrift._lazy import attach
+
+if TYPE_CHECKING:
+    from gapdrift.files._arrow import CHUNK_ROWS
+    from gapdrift.files._formats import FORMATS
+    from gapdrift.files._sample import sample_rows
+    from gapdrift.files._table_files import TableFiles, open_files
+
+__all__ = ["CHUNK_ROWS", "FORMATS", "TableFiles", "open_files", "sample_rows"]
+
+__getattr__, __dir__ = attach(
+    __name__,
+    {
+        "CHUNK_ROWS": "gapdrift.files._arrow",
+        "FORMATS": "gapdrift.files._formats",
+        "TableFiles": "gapdrift.files._table_files",
+        "open_files": "gapdrift.files._table_files",
+        "sample_rows": "gapdrift.files._sample",
+    },
+)

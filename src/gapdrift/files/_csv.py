@@ -1,4 +1,4 @@
-"""CSV files as tables of text: separator, decimal mark and encoding are found by looking."""
+"""CSV files as tables of text. Separator, decimal mark and encoding are found out from the first lines."""
 
 import csv
 import io
@@ -10,7 +10,7 @@ from typing import Any
 
 from gapdrift.errors import InputError
 
-__all__ = ["CODECS", "MISSING_WORDS", "CsvFormat", "read_csv"]
+__all__ = ["COMPRESSIONS", "MISSING_WORDS", "CsvDialect", "read_csv"]
 
 MISSING_WORDS = (
     *("", "NA", "N/A", "n/a", "#N/A", "#NA", "<NA>", "NaN", "nan", "-NaN", "-nan", "NULL", "null", "None"),
@@ -20,8 +20,8 @@ MISSING_WORDS = (
 
 SEPARATORS = ",;\t|"
 
-CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}
-"""Endings of compressed CSV files."""
+COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}
+"""Endings of compressed CSV files, and what pyarrow calls each compression."""
 
 MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\x28\xb5\x2f\xfd": "zstd", b"\x04\x22\x4d\x18": "lz4"}
 
@@ -38,8 +38,8 @@ POINT_NUMBER = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?")
 
 
 @dataclass(frozen=True)
-class CsvFormat:
-    """How a CSV file is written; None is found by looking at it.
+class CsvDialect:
+    """How a CSV file is written; None means that it is found out from the first lines.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class CsvFormat:
             raise InputError(f"The encoding is {self.encoding!r}, expected one such as utf-8, latin-1 or utf-16.")
 
 
-def read_csv(path: Path, known: CsvFormat, notes: set[str]) -> Iterator[tuple[Any, int]]:
+def read_csv(path: Path, known: CsvDialect, notes: set[str]) -> Iterator[tuple[Any, int]]:
     """Tables of text of a CSV file, compressed or not, each with the number of bytes it took.
 
     Missing words are null. Numbers with a decimal comma are given a point. What was assumed is noted.
@@ -86,7 +86,7 @@ def read_csv(path: Path, known: CsvFormat, notes: set[str]) -> Iterator[tuple[An
         quoted_strings_can_be_null=True,
     )
     with pa.OSFile(str(path)) as raw:
-        codec = CODECS.get(path.suffix.lower())
+        codec = COMPRESSIONS.get(path.suffix.lower())
         opened = pa.CompressedInputStream(raw, codec) if codec else pa.input_stream(raw, compression=None)
         with arrow_csv.open_csv(opened, read, parse, convert) as reader:
             before, last = 0, None
@@ -100,7 +100,7 @@ def read_csv(path: Path, known: CsvFormat, notes: set[str]) -> Iterator[tuple[An
                 yield reader.schema.empty_table(), path.stat().st_size
 
 
-def _look(path: Path, known: CsvFormat, notes: set[str]) -> tuple[CsvFormat, list[str], bool]:
+def _look(path: Path, known: CsvDialect, notes: set[str]) -> tuple[CsvDialect, list[str], bool]:
     """Format of a file, the names in its first line, and whether there is no other line."""
     data = _head(path)
     if not data.strip():
@@ -131,7 +131,7 @@ def _head(path: Path) -> bytes:
     """The first bytes of a file, and all of its first line."""
     import pyarrow as pa  # noqa: PLC0415
 
-    with pa.input_stream(str(path), compression=CODECS.get(path.suffix.lower())) as stream:
+    with pa.input_stream(str(path), compression=COMPRESSIONS.get(path.suffix.lower())) as stream:
         data: bytes = stream.read(LOOKED_AT)
         while b"\n" not in data and (more := stream.read(LOOKED_AT)):
             data += more
@@ -147,12 +147,12 @@ def _encoding(data: bytes, path: Path, notes: set[str]) -> str:
                 f"{path} is compressed ({name}), and its name does not say so. Rename it to end in .csv.gz."
             )
     if b"\x00" in data:
-        raise InputError(f"{path} holds zero bytes, expected text. Is it a CSV file? Name its format with --format.")
+        raise InputError(f"{path} holds zero bytes, expected text. Is it a CSV file? Name its format.")
     try:
         data[: data.rfind(b"\n") + 1 or None].decode("utf-8")
     except UnicodeDecodeError:
         encoding = "cp1252" if re.search(rb"[\x80-\x9f]", data) else "latin-1"
-        notes.add(f"{path} is not UTF-8 and was read as {encoding}. Name its encoding with --encoding.")
+        notes.add(f"{path} is not UTF-8 and was read as {encoding}. Name its encoding if that is wrong.")
         return encoding
     return "utf-8"
 
@@ -191,7 +191,7 @@ def _check_end(last: Any, path: Path) -> None:
         )
 
 
-def _cleaned(table: Any, found: CsvFormat) -> Any:
+def _cleaned(table: Any, found: CsvDialect) -> Any:
     """Cells without blanks around missing words, and with decimal points."""
     import pyarrow as pa  # noqa: PLC0415
     import pyarrow.compute as pc  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""A uniform sample of rows too many to hold."""
+"""A uniform sample of more rows than fit into memory."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -13,26 +13,26 @@ __all__ = ["sample_rows"]
 Numbers = NDArray[np.float64]
 
 
-def sample_rows(chunks: Iterable[Any], most: int, rng: np.random.Generator) -> tuple[Any, int]:
-    """At most so many rows of all chunks, each equally likely, in their order.
+def sample_rows(chunks: Iterable[Any], max_rows: int, rng: np.random.Generator) -> tuple[Any, int]:
+    """At max_rows ``max_rows`` rows of all chunks, each equally likely, in their order.
 
     Parameters
     ----------
     chunks : iterable of pyarrow.Table
-    most : int
+    max_rows : int
     rng : numpy.random.Generator
 
     Returns
     -------
     sample : pyarrow.Table
-        All rows where they are no more than ``most``.
+        All rows where there are no more than ``max_rows``.
     n_rows : int
-        Of all chunks.
+        Rows of all chunks.
 
     Notes
     -----
-    Each row draws a number; the rows with the smallest ones stay. The sample does not depend on where the
-    chunks were cut.
+    Each row gets a random number, and the rows with the smallest numbers stay. The sample does not depend on how the
+    rows are divided into chunks.
 
     Examples
     --------
@@ -51,22 +51,22 @@ def sample_rows(chunks: Iterable[Any], most: int, rng: np.random.Generator) -> t
         n_rows += len(chunk)
         fresh = rng.random(len(chunk))
         # A row with a larger number than the sample already has can never stay.
-        chosen = fresh < (draws.max() if len(draws) >= most else 1.0)
+        chosen = fresh < (draws.max() if len(draws) >= max_rows else 1.0)
         kept.append(chunk.filter(pa.array(chosen)))
         draws = np.concatenate([draws, fresh[chosen]])
-        if len(draws) > 2 * most:
-            kept, draws = _smallest(kept, draws, most)
-    kept, _ = _smallest(kept, draws, most)
+        if len(draws) > 2 * max_rows:
+            kept, draws = _smallest(kept, draws, max_rows)
+    kept, _ = _smallest(kept, draws, max_rows)
     return kept[0], n_rows
 
 
-def _smallest(tables: list[Any], draws: Numbers, most: int) -> tuple[list[Any], Numbers]:
+def _smallest(tables: list[Any], draws: Numbers, max_rows: int) -> tuple[list[Any], Numbers]:
     import pyarrow as pa  # noqa: PLC0415
 
     table = _concatenate(tables)
-    if len(draws) <= most:
+    if len(draws) <= max_rows:
         return [table], draws
-    places = np.sort(np.argpartition(draws, most - 1)[:most])
+    places = np.sort(np.argpartition(draws, max_rows - 1)[:max_rows])
     return [table.take(pa.array(places)).combine_chunks()], draws[places]
 
 

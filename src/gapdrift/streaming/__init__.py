@@ -1,1 +1,34 @@
-"""The parts of a monitor: times, rows on their way into panes, panes, settings, records of windows."""
+"""Streams: a monitor over windows of rows, runs with a history and sinks, evaluation where the changes are known."""
+
+from typing import TYPE_CHECKING
+
+from gapdrift._lazy import attach
+
+if TYPE_CHECKING:
+    from gapdrift.streaming.evaluation import ChangeFound, StreamEvaluation, evaluate_stream
+    from gapdrift.streaming.monitor import Monitor
+    from gapdrift.streaming.runner import RunSummary, run_monitor
+    from gapdrift.streaming.windows import WindowResult
+
+__all__ = [
+    "ChangeFound",
+    "Monitor",
+    "RunSummary",
+    "StreamEvaluation",
+    "WindowResult",
+    "evaluate_stream",
+    "run_monitor",
+]
+
+__getattr__, __dir__ = attach(
+    __name__,
+    {
+        "ChangeFound": "gapdrift.streaming.evaluation",
+        "Monitor": "gapdrift.streaming.monitor",
+        "RunSummary": "gapdrift.streaming.runner",
+        "StreamEvaluation": "gapdrift.streaming.evaluation",
+        "WindowResult": "gapdrift.streaming.windows",
+        "evaluate_stream": "gapdrift.streaming.evaluation",
+        "run_monitor": "gapdrift.streaming.runner",
+    },
+)

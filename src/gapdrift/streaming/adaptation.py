@@ -1,44 +1,32 @@
-"""A new reference from rows of the stream, which are kept in plain form for it."""
+"""A new reference from rows of the stream."""
 
-from typing import Any
-
-import numpy as np
 from sklearn.base import clone
 
 from gapdrift.detectors.base import Detector
 from gapdrift.errors import GapdriftError, InputError
-from gapdrift.streaming.panes import Cells
-from gapdrift.tables.frame import Table
+from gapdrift.streaming.rows import Rows
 
-__all__ = ["as_table", "plain_cells", "refit"]
-
-
-def plain_cells(table: Table, names: tuple[str, ...]) -> Cells:
-    """Rows in plain form: the reference's columns, or all of an array, as lists of numbers, texts and None."""
-    cells: dict[str, list[Any]] = {}
-    for name in names if table.named else table.names:
-        column = table.column(name)
-        present = [bool(cell) if column.is_boolean else cell for cell in column.values.tolist()]
-        cells[name] = [None if gap else cell for cell, gap in zip(present, column.missing.tolist(), strict=True)]
-    return cells
+__all__ = ["refit"]
 
 
-def as_table(detector: Detector, cells: Cells) -> Any:
-    """Table that a detector takes, of rows in plain form."""
-    if detector.reference_.schema.named:
-        return cells
-    return np.column_stack([np.array([*column, None], dtype=object)[:-1] for column in cells.values()])
+def refit(detector: Detector, rows: Rows) -> Detector:
+    """Detector with the same settings, fitted on rows that were kept.
 
-
-def refit(detector: Detector, pieces: list[Cells]) -> Detector:
-    """Detector with the same settings, fitted on rows that were kept."""
-    together = {name: [cell for cells in pieces for cell in cells[name]] for name in pieces[0]}
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gapdrift as gd
+    >>> draw = np.random.default_rng(0).normal
+    >>> detector = gd.DriftDetector(random_state=0).fit({"x": draw(size=100)})
+    >>> refit(detector, Rows({"x": draw(3.0, size=50)}, named=True)).evidence_.n_rows
+    50
+    """
     fresh: Detector = clone(detector)
-    if detector.reference_.schema.named and "ignore" in fresh.get_params():
-        # What was to be ignored is not among the columns kept.
+    if rows.named and "ignore" in fresh.get_params():
+        # The columns to be ignored are not among those that were kept.
         fresh.set_params(ignore=())
     try:
-        fitted: Detector = fresh.fit(as_table(detector, together))
+        fitted: Detector = fresh.fit(rows.table())
     except GapdriftError as error:
         raise InputError(str(error)) from error
     return fitted

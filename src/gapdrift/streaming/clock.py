@@ -1,6 +1,6 @@
 """Times and durations as whole microseconds, in UTC.
 
-`docs/monitor.md` states the rules for users: naive times are UTC, text is ISO 8601, numbers are no times.
+`docs/monitor.md` states the rules for users: naive times are UTC, text is ISO 8601, numbers are not times.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""How soon a monitor finds changes that are known, and how often it cries wolf before them."""
+"""How soon a monitor finds known changes, and how often it raises a false alarm before them."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
-"""Rows on their way to panes: which row belongs where, which comes too late, which was there already.
+"""Rows on their way to panes: which pane a row belongs to, which row is too late, which was counted before.
 
-Everything here is decided row by row, in the order of arrival, so that it does not depend on how the rows were cut
+Everything here is decided row by row, in the order of arrival, so that it does not depend on how the rows were divided
 into updates.
 """
 
@@ -186,7 +186,7 @@ def _matrix_of(records: list[dict[str, Any]], names: Sequence[str]) -> Any:
 
 
 def _digests(column: Any) -> list[bytes | None]:
-    """Digest of each key. Keys of any type are told by their text; 7 and 7.0 are the same key."""
+    """Digest of each key. Keys are compared as text, whatever their type; 7 and 7.0 are the same key."""
     cells = np.ma.asarray(column).tolist() if isinstance(column, np.ndarray) else column.to_list()
     return [None if is_missing(cell) else blake2b(_key_text(cell), digest_size=DIGEST).digest() for cell in cells]
 

@@ -12,17 +12,16 @@ from typing import Any
 
 from gapdrift.counting.evidence import Evidence
 from gapdrift.detectors.base import Detector
-from gapdrift.errors import HistoryError, InputError
+from gapdrift.errors import HistoryError, InputError, SchemaError
 from gapdrift.results import DriftResult
-from gapdrift.storage import dumps, loads
-from gapdrift.streaming.adaptation import as_table, plain_cells, refit
+from gapdrift.streaming.adaptation import refit
 from gapdrift.streaming.clock import as_datetime, format_duration
 from gapdrift.streaming.intake import BEFORE_ALL, Batch, KeyMemory, Step, read_batch, steps_by_rows, steps_by_time
-from gapdrift.streaming.panes import Pane, add_up
+from gapdrift.streaming.panes import Pane, add_up, pack_rows, unpack_rows
 from gapdrift.streaming.policy import check_detector, make_policy
+from gapdrift.streaming.rows import Rows, columns_of
 from gapdrift.streaming.windows import WindowResult
-from gapdrift.tables.encoding import Encoded, encode
-from gapdrift.tables.schema import Schema
+from gapdrift.tables.frame import Table, quote
 
 __all__ = ["Monitor"]
 
@@ -31,28 +30,28 @@ SKIPPED = ("late", "duplicate", "untimed")
 
 
 class Monitor:
-    """Alarms over a stream of rows, at a rate of false ones that is asked for.
+    """Alarms over a stream of rows, with a rate of false alarms that you choose.
 
     Rows are gathered in windows, by their number or by time, and each window is compared with the detector's
     reference. Only sums are kept, not rows.
 
     Parameters
     ----------
-    detector : DriftDetector or MDLFWF
+    detector : DriftDetector, MDLFWF, or another `gapdrift.detectors.Detector`
         Fitted.
     window : int, str or timedelta, default 500
         Length of a window: a number of rows, or a time such as "1h" (then with ``time_column``).
     step : int, str or timedelta, default None
-        From the start of one window to the start of the next; None is a whole window (tumbling), less makes
+        From the start of one window to the start of the next. None means a whole window (tumbling); less makes
         windows overlap (sliding).
     false_alarm_every : float, default 1000
-        Windows without drift for one false alarm, on average: a window is in the drift zone where its
-        verdict is significant at the level 1 / ``false_alarm_every``.
+        Windows without drift for one false alarm, on average: a window is in the drift zone where its detector
+        finds drift with ``alpha=1 / false_alarm_every``.
     time_column : str, optional
-        Column with the times of the rows, for windows of time. It is no feature.
+        Column with the times of the rows, for windows of time. It is not compared.
     key_column : str, optional
         Column with a key of each row. A row whose key was there within two window lengths is not counted
-        again. It is no feature.
+        again. It is not compared.
     lateness : str or timedelta, optional
         How much earlier than the latest time seen a row may come and still be counted. The default is none.
     warning_every : float, optional
@@ -72,9 +71,9 @@ class Monitor:
 
     Notes
     -----
-    The rate is an average over references and windows. Windows of one stream are all compared with one reference:
-    one that happens to lie off raises more false alarms than asked for, another fewer. The larger the reference,
-    the smaller the difference.
+    The rate is an average over references and windows. All windows of one stream are compared with one reference: an
+    unusual one raises more false alarms than asked for, another fewer. The larger the reference, the smaller the
+    difference.
 
     Examples
     --------
@@ -117,7 +116,8 @@ class Monitor:
             warning_every=warning_every,
             adapt=adapt,
         )
-        self._names = detector.reference_.schema.names
+        self._columns = columns_of(detector)
+        self._new_reference: bytes | None = None
         self._fingerprint = _fingerprint(detector)
         self.position = 0
         self.drift_detected = self.warning_detected = False
@@ -128,8 +128,8 @@ class Monitor:
         self._index = 0
         self._start: int | None = None
         self._closed = 0 if time_column is None else BEFORE_ALL
-        self._high = BEFORE_ALL
-        self._since = dict.fromkeys(SKIPPED, 0)
+        self._latest_time = BEFORE_ALL
+        self._skipped_since = dict.fromkeys(SKIPPED, 0)
         self._streak, self._streak_start = 0, 0
 
     def update(self, rows: Any) -> tuple[WindowResult, ...]:
@@ -138,8 +138,7 @@ class Monitor:
         Parameters
         ----------
         rows : pandas, polars or pyarrow table, mapping of columns, numpy array, dict of one row, or list of such
-            Any number of rows, in the order of their arrival. In a dict of one row a cell that is not there is
-            missing.
+            Any number of rows, in the order of their arrival. A cell that a dict of one row lacks is missing.
 
         Returns
         -------
@@ -153,30 +152,30 @@ class Monitor:
 
     def advance(self, rows: Any) -> tuple[WindowResult, ...]:
         """All windows that these rows complete, calm and undetermined ones included; otherwise like `update`."""
-        schema = self.detector.reference_.schema
-        batch = read_batch(rows, _all_names(schema), schema.named, self._policy.time_column, self._policy.key_column)
-        whole, whole_by = encode(batch.table, schema), self.detector
+        columns, policy = self._columns, self._policy
+        batch = read_batch(rows, columns.names, columns.named, policy.time_column, policy.key_column)
+        given = Rows.read(batch.table, columns.names)
+        self._check(batch.table, given)
+        notes = self._notes_about(batch.table)
         decided: list[WindowResult] = []
         first = self.position
         for step in self._steps(batch):
-            if whole_by is not self.detector:
-                whole, whole_by = encode(batch.table, self.detector.reference_.schema), self.detector
-            self._take(batch, whole, step, first)
+            self._take(given, notes, step, first)
             decided += self._decide(step.closed)
-        return self._tell(decided)
+        return self._remember_zones(decided)
 
     def flush(self) -> tuple[WindowResult, ...]:
-        """Windows of time that have begun, decided now, as if no row of theirs were to come.
+        """Windows of time that have begun, decided now, as if no further rows of them were to come.
 
-        Rows that come for them all the same are late. Windows of rows are decided when they are full, and not here.
+        Rows that come for them nevertheless are late. Windows of rows are decided when they are full, and not here.
         """
-        grid, last = self._policy.grid, self._high // self._policy.grid.pane
+        grid, last = self._policy.grid, self._latest_time // self._policy.grid.pane
         if not self._policy.timed or self._start is None or self._start > last:
-            return self._tell([])
+            return self._remember_zones([])
         begun = (last - self._start) // grid.step + 1
         self._closed = self._start + (begun - 1) * grid.step + grid.window
         self._keys.forget_below(self._closed - 2 * grid.window)
-        return self._tell(list(self._decide(self._closed)))
+        return self._remember_zones(list(self._decide(self._closed)))
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -194,12 +193,12 @@ class Monitor:
         return self._fingerprint
 
     def state(self) -> dict[str, bytes]:
-        """All that a monitor needs to go on, in named parts; a part whose name ends in "closed" never changes.
+        """All that a monitor needs to continue, in named parts; a part whose name ends in "closed" never changes.
 
         Notes
         -----
-        The parts hold sums, and of each open pane the last rows as numbers, fewer than 1,024. With ``adapt`` they
-        hold the rows of the window itself. Keys are stored as digests.
+        The parts hold sums, and of each open pane the last rows, fewer than 1,024. With ``adapt`` they hold all rows
+        of the open windows, and those that the current reference was fitted on. Keys are stored as digests.
         """
         facts = {
             "position": self.position,
@@ -207,8 +206,8 @@ class Monitor:
             "index": self._index,
             "start": self._start,
             "closed": self._closed,
-            "high": self._high,
-            "since": self._since,
+            "high": self._latest_time,
+            "since": self._skipped_since,
             "streak": [self._streak, self._streak_start],
         }
         parts = {"facts": json.dumps(facts).encode()}
@@ -216,22 +215,22 @@ class Monitor:
             parts[f"pane/{number}/{'closed' if pane.closed else 'open'}"] = self._pack(pane)
         for number, keys in self._keys.packed().items():
             parts[f"keys/{number}"] = keys
-        if self.detector is not self._given:
-            parts["detector"] = dumps(self.detector)
+        if self._new_reference is not None:
+            parts["reference"] = self._new_reference
         return parts
 
     def restore(self, parts: Mapping[str, bytes]) -> None:
-        """Go on where the monitor of this state stood.
+        """Continue where the monitor of this state stopped.
 
         Parameters
         ----------
         parts : mapping of str to bytes
-            Of a monitor with the same detector and settings.
+            State of a monitor with the same detector and settings.
         """
         try:
             facts = json.loads(parts["facts"])
             self.position, self._index, self._start = facts["position"], facts["index"], facts["start"]
-            self._closed, self._high, self._since = facts["closed"], facts["high"], facts["since"]
+            self._closed, self._latest_time, self._skipped_since = facts["closed"], facts["high"], facts["since"]
             self._streak, self._streak_start = facts["streak"]
             for kind in SKIPPED:
                 setattr(self, f"{kind}_rows", facts["totals"][kind])
@@ -242,40 +241,52 @@ class Monitor:
         keys = {int(name[5:]): data for name, data in parts.items() if name.startswith("keys/")}
         self._keys = KeyMemory(dict(sorted(keys.items())))
         self._packed = {}
-        if "detector" in parts:
-            detector = loads(parts["detector"])
-            if not isinstance(detector, Detector):
-                raise HistoryError(f"The stored state holds a {type(detector).__name__}, expected a detector.")
-            self.detector = detector
+        self._new_reference = parts.get("reference")
+        if self._new_reference is not None:
+            self.detector = refit(self._given, unpack_rows(self._new_reference))
 
     def _steps(self, batch: Batch) -> Iterator[Step]:
         grid = self._policy.grid
         if self._policy.timed:
-            return steps_by_time(batch, self._closed, self._high, grid.pane, self._policy.lateness, self._keys)
+            return steps_by_time(batch, self._closed, self._latest_time, grid.pane, self._policy.lateness, self._keys)
         pane = self._panes.get(self._closed)
         return steps_by_rows(batch, self._closed, 0 if pane is None else pane.n_rows, grid.pane, self._keys)
 
-    def _take(self, batch: Batch, whole: Encoded, step: Step, first: int) -> None:
+    def _check(self, table: Table, rows: Rows) -> None:
+        """Raise an error where rows cannot be counted, before any of them is taken."""
+        absent = [name for name in self._columns.names if name not in table.names]
+        if absent and table.named and self._columns.named:
+            raise SchemaError(
+                f"The rows lack the column(s) {quote(absent)} of the reference; they have {quote(table.names)}. Add "
+                "them (all missing, if they were not recorded), or fit without them."
+            )
+        self.detector.check_rows(rows.table())
+
+    def _notes_about(self, table: Table) -> set[str]:
+        known = {*self._columns.names, *self._columns.ignored}
+        extra = [name for name in table.names if name not in known] if table.named else []
+        return {f"Column {name!r} is not in the reference and was ignored." for name in extra}
+
+    def _take(self, rows: Rows, notes: set[str], step: Step, first: int) -> None:
         """Bring the rows of a step into their panes."""
         for number, places in step.panes.items():
             pane = self._panes.setdefault(number, Pane(number))
-            table = batch.table.take(places)
-            # What is noted of a whole batch need not hold of some of its rows.
-            rows = encode(table, self.detector.reference_.schema) if whole.notes else _rows_at(whole, places)
-            pane.add(rows, self.detector.count)
+            taken = rows.take(places)
+            pane.add(taken, self.detector.count)
             pane.note_rows(first + int(places[0]), first + int(places[-1]))
+            pane.notes |= notes
             if self._policy.adapt is not None:
-                pane.cells.append(plain_cells(table, self._names))
-        self.position, self._high, self._closed = first + step.stop, step.high, step.closed
+                pane.kept.append(taken)
+        self.position, self._latest_time, self._closed = first + step.stop, step.high, step.closed
         for kind in SKIPPED:
             count = getattr(step, kind)
-            self._since[kind] += count
+            self._skipped_since[kind] += count
             setattr(self, f"{kind}_rows", getattr(self, f"{kind}_rows") + count)
-        self._begin(step)
+        self._set_first_start(step)
         self._keys.forget_below(step.closed - 2 * self._policy.grid.window)
 
-    def _begin(self, step: Step) -> None:
-        """Say where the first window starts: at the first row, on the grid; of times, at the earliest row so far."""
+    def _set_first_start(self, step: Step) -> None:
+        """Set where the first window starts: at the first row, or at the earliest time so far, on the grid."""
         if self._index or not step.panes or (self._start is not None and not self._policy.timed):
             return
         earliest = min(step.panes) // self._policy.grid.step * self._policy.grid.step
@@ -286,9 +297,9 @@ class Monitor:
         while self._start is not None and self._start + self._policy.grid.window <= closed:
             start, end = self._start, self._start + self._policy.grid.window
             held = [pane for number, pane in sorted(self._panes.items()) if start <= number < end]
-            window = self._judge(held, start, end) if held else self._skip(start, closed)
+            window = self._judge(held, start, end) if held else self._record_of_empty_windows(start, closed)
             self._index += window.n_windows
-            self._since = dict.fromkeys(SKIPPED, 0)
+            self._skipped_since = dict.fromkeys(SKIPPED, 0)
             self._start = start + window.n_windows * self._policy.grid.step
             yield self._adapt(window, start, end)
             self._drop_panes()
@@ -315,7 +326,7 @@ class Monitor:
             return "warning", result
         return "undetermined" if result.drift is None else "calm", result
 
-    def _skip(self, start: int, closed: int) -> WindowResult:
+    def _record_of_empty_windows(self, start: int, closed: int) -> WindowResult:
         """One record of the windows without rows that come next."""
         first = min((number for number in self._panes if number >= start), default=None)
         run = self._policy.grid.empty_windows(start, first, closed)
@@ -328,9 +339,9 @@ class Monitor:
         return WindowResult(
             index=self._index,
             decided_at=self.position,
-            late_rows=self._since["late"],
-            duplicate_rows=self._since["duplicate"],
-            untimed_rows=self._since["untimed"],
+            late_rows=self._skipped_since["late"],
+            duplicate_rows=self._skipped_since["duplicate"],
+            untimed_rows=self._skipped_since["untimed"],
             reference=self.detector.evidence_.origin,
             warnings=self._notes(),
             start=bounds[0],
@@ -345,7 +356,7 @@ class Monitor:
             "duplicate": "had a key that was there already and were not counted.",
             "untimed": "had no time and were not counted.",
         }
-        return tuple(f"{count} row(s) {reasons[kind]}" for kind, count in self._since.items() if count)
+        return tuple(f"{count} row(s) {reasons[kind]}" for kind, count in self._skipped_since.items() if count)
 
     def _adapt(self, window: WindowResult, start: int, end: int) -> WindowResult:
         """The window, after a new reference was fitted where enough drift windows came in a row."""
@@ -355,17 +366,18 @@ class Monitor:
         if self._policy.adapt is None or window.zone != "drift" or self._streak < self._policy.adapt:
             return window
         panes = [pane for number, pane in sorted(self._panes.items()) if self._streak_start <= number < end]
+        rows = Rows.join([piece for pane in panes for piece in pane.kept])
         try:
-            self.detector = refit(self.detector, [cells for pane in panes for cells in pane.cells])
+            self.detector = refit(self._given, rows)
         except InputError as error:
             note = f"No new reference could be fitted on the drift windows: {error}"
             return replace(window, warnings=(*window.warnings, note))
+        self._new_reference = pack_rows(rows)
         self._streak = 0
         self._start = end if not self._policy.timed else -(-end // self._policy.grid.step) * self._policy.grid.step
         self._drop_panes()
         for pane in self._panes.values():
-            pieces = [encode(as_table(self.detector, cells), self.detector.reference_.schema) for cells in pane.cells]
-            pane.recount(pieces, self.detector.count)
+            pane.recount(self.detector.count)
         note = f"A new reference was fitted on {self.detector.evidence_.n_rows} rows."
         return replace(window, adapted=True, warnings=(*window.warnings, note))
 
@@ -384,7 +396,7 @@ class Monitor:
             self._packed[pane.number] = pane.pack()
         return self._packed[pane.number]
 
-    def _tell(self, decided: list[WindowResult]) -> tuple[WindowResult, ...]:
+    def _remember_zones(self, decided: list[WindowResult]) -> tuple[WindowResult, ...]:
         zones = {window.zone for window in decided}
         self.drift_detected, self.warning_detected = "drift" in zones, "warning" in zones
         return tuple(decided)
@@ -392,19 +404,9 @@ class Monitor:
 
 def _fingerprint(detector: Detector) -> str:
     evidence = detector.evidence_
-    floor = getattr(detector.reference_, "min_effect", 0.0)
-    digest = hashlib.sha256(repr((type(detector).__name__, evidence.n_rows, floor)).encode())
+    # A monitor chooses alpha itself, and other versions may judge alike.
+    settings = {name: value for name, value in detector.plain_settings().items() if name not in {"alpha", "version"}}
+    digest = hashlib.sha256(repr((evidence.n_rows, sorted(settings.items()))).encode())
     for name in sorted(evidence.sums):
         digest.update(evidence.sums[name].tobytes())
     return f"{evidence.origin}-{digest.hexdigest()[:16]}"
-
-
-def _all_names(schema: Schema) -> tuple[str, ...]:
-    """Columns that a row has: of an array also the ignored ones, which have their place in it."""
-    if schema.named:
-        return tuple(schema.names)
-    return tuple(sorted((*schema.names, *schema.ignored), key=lambda name: int(name[1:])))
-
-
-def _rows_at(rows: Encoded, places: Any) -> Encoded:
-    return Encoded(rows.values[places], rows.missing[places], rows.notes)

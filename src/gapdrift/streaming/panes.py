@@ -2,14 +2,15 @@
 
 Windows of length W every S are made of panes of the greatest common divisor of both, and each pane is one piece
 of evidence. Rows of a pane are counted in blocks of a fixed number of rows, in the order of their arrival, so that
-a pane is the same to the bit however its rows were cut into updates.
+a pane is the same to the bit however its rows were divided into updates.
 """
 
 import io
 import json
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any
 from zipfile import BadZipFile
@@ -19,22 +20,22 @@ import numpy as np
 from gapdrift.counting.evidence import Evidence
 from gapdrift.errors import GapdriftError, HistoryError, ParameterError
 from gapdrift.storage import dumps, loads
-from gapdrift.tables.encoding import Encoded
+from gapdrift.streaming.rows import Rows
 
-__all__ = ["Grid", "Pane", "add_up"]
+__all__ = ["Pane", "WindowGrid", "add_up", "pack_rows", "unpack_rows"]
 
 BLOCK = 1_024
 """Rows counted at once."""
 
 MAX_PANES = 400
-"""Panes of a window, at most."""
+"""Most panes of a window."""
 
-Count = Callable[[Encoded], Evidence]
-Cells = Mapping[str, list[Any]]
+Count = Callable[[Any], Evidence]
+"""What counts the rows of a table."""
 
 
 @dataclass(frozen=True)
-class Grid:
+class WindowGrid:
     """Lengths of windows, in panes.
 
     Parameters
@@ -46,8 +47,8 @@ class Grid:
 
     Examples
     --------
-    >>> Grid.of(500, 200)
-    Grid(pane=100, window=5, step=2)
+    >>> WindowGrid.of(500, 200)
+    WindowGrid(pane=100, window=5, step=2)
     """
 
     pane: int
@@ -55,7 +56,7 @@ class Grid:
     step: int
 
     @classmethod
-    def of(cls, window: int, step: int) -> "Grid":
+    def of(cls, window: int, step: int) -> "WindowGrid":
         """Grid of windows and steps in rows or microseconds."""
         pane = math.gcd(window, step)
         if window // pane > MAX_PANES:
@@ -71,7 +72,7 @@ class Grid:
 
         Examples
         --------
-        >>> Grid(1, 2, 1).empty_windows(10, 1_000_000, 999_000), Grid(1, 2, 1).empty_windows(10, None, 14)
+        >>> WindowGrid(1, 2, 1).empty_windows(10, 1_000_000, 999_000), WindowGrid(1, 2, 1).empty_windows(10, None, 14)
         (998989, 3)
         """
         end = closed if first is None else min(first, closed)
@@ -89,11 +90,13 @@ class Pane:
     first_row, last_row : int
         Positions in the stream of the earliest and the latest arrival; -1 where there is none.
     counted : Evidence or None
-        Of full blocks; of all rows once the pane is closed.
-    waiting : list of Encoded
+        Evidence of full blocks; of all rows once the pane is closed.
+    waiting : list of Rows
         Fewer rows than a block.
-    cells : list of mapping
-        The rows as they came, where they are kept for a new reference.
+    kept : list of Rows
+        All rows, where they are kept for a new reference.
+    notes : set of str
+        Sentences about the tables that the rows came in.
     closed : bool
     """
 
@@ -102,20 +105,21 @@ class Pane:
     first_row: int = -1
     last_row: int = -1
     counted: Evidence | None = None
-    waiting: list[Encoded] = field(default_factory=list)
-    cells: list[Cells] = field(default_factory=list)
+    waiting: list[Rows] = field(default_factory=list)
+    kept: list[Rows] = field(default_factory=list)
+    notes: set[str] = field(default_factory=set)
     closed: bool = False
 
-    def add(self, rows: Encoded, count: Count) -> None:
+    def add(self, rows: Rows, count: Count) -> None:
         """Take rows, and count the blocks that they fill."""
         self.n_rows += len(rows)
         self.waiting.append(rows)
         if sum(map(len, self.waiting)) >= BLOCK:
-            together = _join(self.waiting)
+            together = Rows.join(self.waiting)
             full = len(together) - len(together) % BLOCK
             for start in range(0, full, BLOCK):
-                self._count(_cut(together, start, start + BLOCK), count)
-            self.waiting = [_cut(together, full, None)]
+                self._count(together.take(slice(start, start + BLOCK)), count)
+            self.waiting = [together.take(slice(full, None))]
 
     def note_rows(self, first: int, last: int) -> None:
         """Remember where in the stream rows came from."""
@@ -125,52 +129,67 @@ class Pane:
     def close(self, count: Count) -> Evidence:
         """Evidence of all rows."""
         if not self.closed:
-            rest = _join(self.waiting)
+            rest = Rows.join(self.waiting)
             if len(rest) or self.counted is None:
                 self._count(rest, count)
             self.waiting, self.closed = [], True
+            if self.notes and self.counted is not None:
+                self.counted = replace(self.counted, notes=self.counted.notes | self.notes)
         assert self.counted is not None  # counted above
         return self.counted
 
-    def recount(self, pieces: list[Encoded], count: Count) -> None:
-        """Forget what was counted, and count the same rows by another reference."""
+    def recount(self, count: Count) -> None:
+        """Forget what was counted, and count the rows that were kept by another reference."""
         self.n_rows, self.counted, self.waiting, self.closed = 0, None, [], False
-        for rows in pieces:
+        for rows in self.kept:
             self.add(rows, count)
 
-    def _count(self, rows: Encoded, count: Count) -> None:
-        evidence = count(rows)
+    def _count(self, rows: Rows, count: Count) -> None:
+        evidence = count(rows.table())
         self.counted = evidence if self.counted is None else self.counted + evidence
 
     def pack(self) -> bytes:
         """Pane as bytes, which `unpack` reads."""
-        facts = [self.number, self.n_rows, self.first_row, self.last_row, self.closed]
-        arrays: dict[str, Any] = {"facts": _text([facts, [sorted(rows.notes) for rows in self.waiting], self.cells])}
+        facts = [self.number, self.n_rows, self.first_row, self.last_row, self.closed, sorted(self.notes)]
+        arrays: dict[str, Any] = {"facts": np.frombuffer(json.dumps(facts).encode(), dtype=np.uint8)}
         if self.counted is not None:
             arrays["counted"] = np.frombuffer(dumps(self.counted), dtype=np.uint8)
-        for index, rows in enumerate(self.waiting):
-            arrays[f"values{index}"], arrays[f"missing{index}"] = rows.values, rows.missing
-        file = io.BytesIO()
-        np.savez(file, **arrays)
-        return file.getvalue()
+        for name, pieces in (("waiting", self.waiting), ("kept", self.kept)):
+            if pieces:
+                arrays |= Rows.join(pieces).packed(name)
+        return _pack(arrays)
 
     @classmethod
     def unpack(cls, packed: bytes) -> "Pane":
         """Pane that was packed."""
-        try:
-            with np.load(io.BytesIO(packed), allow_pickle=False) as arrays:
-                facts, notes, cells = json.loads(arrays["facts"].tobytes())
-                waiting = [
-                    Encoded(arrays[f"values{index}"], arrays[f"missing{index}"], frozenset(own))
-                    for index, own in enumerate(notes)
-                ]
-                counted = loads(arrays["counted"].tobytes()) if "counted" in arrays else None
-            if not isinstance(counted, Evidence | None):
-                raise HistoryError(f"A pane holds a {type(counted).__name__}, expected evidence.")
-        except (ValueError, KeyError, OSError, EOFError, BadZipFile, GapdriftError) as error:
-            raise HistoryError("A pane of the stored state cannot be read: the history is damaged.") from error
-        number, n_rows, first, last, closed = facts
-        return cls(number, n_rows, first, last, counted, waiting, cells, closed)
+        with _reading(packed, "A pane") as arrays:
+            number, n_rows, first, last, closed, notes = json.loads(arrays["facts"].tobytes())
+            counted = loads(arrays["counted"].tobytes()) if "counted" in arrays else None
+            waiting, kept = _unpacked(arrays, "waiting"), _unpacked(arrays, "kept")
+        if not isinstance(counted, Evidence | None):
+            raise HistoryError(f"A pane holds a {type(counted).__name__}, expected evidence.")
+        return cls(number, n_rows, first, last, counted, waiting, kept, set(notes), closed)
+
+
+def pack_rows(rows: Rows) -> bytes:
+    """Rows as bytes, which `unpack_rows` reads."""
+    return _pack(rows.packed("rows"))
+
+
+def unpack_rows(packed: bytes) -> Rows:
+    """Rows that were packed.
+
+    Examples
+    --------
+    >>> unpack_rows(pack_rows(Rows({"x": np.array([1.0, 2.0])}, named=True))).cells
+    {'x': array([1., 2.])}
+    """
+    with _reading(packed, "The new reference") as arrays:
+        return Rows.unpacked(arrays, "rows")
+
+
+def _unpacked(arrays: Mapping[str, Any], prefix: str) -> list[Rows]:
+    return [Rows.unpacked(arrays, prefix)] if f"{prefix}head" in arrays else []
 
 
 def add_up(parts: list[Evidence]) -> Evidence:
@@ -178,19 +197,17 @@ def add_up(parts: list[Evidence]) -> Evidence:
     return reduce(lambda one, two: one + two, parts)
 
 
-def _join(pieces: list[Encoded]) -> Encoded:
-    if len(pieces) == 1:
-        return pieces[0]
-    return Encoded(
-        np.concatenate([rows.values for rows in pieces]),
-        np.concatenate([rows.missing for rows in pieces]),
-        frozenset().union(*(rows.notes for rows in pieces)),
-    )
+def _pack(arrays: Mapping[str, Any]) -> bytes:
+    file = io.BytesIO()
+    np.savez(file, **arrays)
+    return file.getvalue()
 
 
-def _cut(rows: Encoded, start: int, stop: int | None) -> Encoded:
-    return Encoded(rows.values[start:stop], rows.missing[start:stop], rows.notes)
-
-
-def _text(thing: Any) -> Any:
-    return np.frombuffer(json.dumps(thing).encode(), dtype=np.uint8)
+@contextmanager
+def _reading(packed: bytes, what: str) -> Iterator[Any]:
+    """Open packed arrays; what cannot be read is an error that says so."""
+    try:
+        with np.load(io.BytesIO(packed), allow_pickle=False) as arrays:
+            yield arrays
+    except (ValueError, TypeError, KeyError, OSError, EOFError, BadZipFile, GapdriftError) as error:
+        raise HistoryError(f"{what} of the stored state cannot be read: the history is damaged.") from error

@@ -1,4 +1,4 @@
-"""Settings of a monitor, checked: windows, columns, levels of the zones."""
+"""Settings of a monitor, checked: windows, columns, how often the zones may be wrong."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -9,15 +9,15 @@ import numpy as np
 
 from gapdrift._validation import check_count
 from gapdrift.detectors.base import Detector
-from gapdrift.errors import NotFittedError, ParameterError
+from gapdrift.errors import ParameterError
 from gapdrift.streaming.clock import format_duration, parse_duration
-from gapdrift.streaming.panes import Grid
-from gapdrift.tables.schema import Schema
+from gapdrift.streaming.panes import WindowGrid
+from gapdrift.streaming.rows import Columns, columns_of
 
 __all__ = ["Policy", "check_detector", "make_policy"]
 
 MIN_WINDOW = 10
-"""Rows of a window, at least: detectors say nothing of fewer."""
+"""Fewest rows of a window: detectors cannot judge fewer."""
 
 LONGEST = timedelta(days=36_500)
 """Longest window, step and lateness."""
@@ -29,7 +29,7 @@ class Policy:
 
     Parameters
     ----------
-    grid : Grid
+    grid : WindowGrid
     lateness : int
         Microseconds.
     time_column, key_column : str or None
@@ -37,7 +37,7 @@ class Policy:
     adapt : int or None
     """
 
-    grid: Grid
+    grid: WindowGrid
     lateness: int
     time_column: str | None
     key_column: str | None
@@ -78,7 +78,7 @@ def make_policy(
     adapt: Any,
 ) -> Policy:
     """Policy of the settings of `gapdrift.Monitor`, or an error that says which is wrong."""
-    _check_columns(detector.reference_.schema, time_column, key_column)
+    _check_columns(columns_of(detector), time_column, key_column)
     every = _check_every("false_alarm_every", false_alarm_every)
     return Policy(
         _make_grid(window, step, time_column),
@@ -94,13 +94,15 @@ def make_policy(
 def check_detector(detector: Any) -> Detector:
     """A fitted detector, or an error."""
     if not isinstance(detector, Detector):
-        raise ParameterError(f"detector is a {type(detector).__name__}, expected a DriftDetector or an MDLFWF.")
-    if "reference_" not in vars(detector):
-        raise NotFittedError(f"This {type(detector).__name__} has no reference yet: call fit(reference) first.")
+        raise ParameterError(
+            f"detector is a {type(detector).__name__}, expected a DriftDetector, an MDLFWF, or one of your own that "
+            "derives from gapdrift.detectors.Detector."
+        )
+    detector.check_fitted()
     return detector
 
 
-def _make_grid(window: Any, step: Any, time_column: str | None) -> Grid:
+def _make_grid(window: Any, step: Any, time_column: str | None) -> WindowGrid:
     if isinstance(window, str | timedelta | np.timedelta64):
         return _time_grid(window, step, time_column)
     if time_column is not None:
@@ -114,7 +116,7 @@ def _make_grid(window: Any, step: Any, time_column: str | None) -> Grid:
     return _checked_grid(length, stride or length, (window, step))
 
 
-def _time_grid(window: Any, step: Any, time_column: str | None) -> Grid:
+def _time_grid(window: Any, step: Any, time_column: str | None) -> WindowGrid:
     if time_column is None:
         raise ParameterError(f"window is {window!r}, a time, but no time_column says which column has the times.")
     length = parse_duration("window", window)
@@ -125,13 +127,13 @@ def _time_grid(window: Any, step: Any, time_column: str | None) -> Grid:
     return _checked_grid(length, stride, (window, step))
 
 
-def _checked_grid(length: int, stride: int, given: tuple[Any, Any]) -> Grid:
+def _checked_grid(length: int, stride: int, given: tuple[Any, Any]) -> WindowGrid:
     if stride > length:
         raise ParameterError(
             f"step is {given[1]!r} and window {given[0]!r}, expected a step of at most the window: rows between two "
             "windows would be lost."
         )
-    return Grid.of(length, stride)
+    return WindowGrid.of(length, stride)
 
 
 def _check_lateness(lateness: Any, time_column: str | None) -> int:
@@ -165,7 +167,8 @@ def _check_warning(value: Any, alarm: float) -> float:
 
 
 def _check_adapt(adapt: Any, detector: Detector) -> int | None:
-    if adapt is not None and not isinstance(detector.get_params().get("random_state"), int | np.integer):
+    seed = detector.get_params(deep=False).get("random_state", 0)
+    if adapt is not None and not isinstance(seed, int | np.integer):
         raise ParameterError(
             "adapt fits new references, which must come out the same when a stopped run goes on: expected a detector "
             "with a whole number as random_state."
@@ -173,15 +176,15 @@ def _check_adapt(adapt: Any, detector: Detector) -> int | None:
     return check_count("adapt", adapt, 1, optional=True)
 
 
-def _check_columns(schema: Schema, time_column: Any, key_column: Any) -> None:
+def _check_columns(columns: Columns, time_column: Any, key_column: Any) -> None:
     for setting, name in (("time_column", time_column), ("key_column", key_column)):
         if name is None:
             continue
         if not isinstance(name, str):
             raise ParameterError(f"{setting} is {name!r}, expected the name of a column, or None.")
-        if not schema.named:
+        if not columns.named:
             raise ParameterError(f"{setting} is {name!r}, but the detector was fitted on an array, without names.")
-        if name in schema.names:
+        if name in columns.names:
             raise ParameterError(
                 f"{setting} is {name!r}, which the detector compares. Fit it with ignore=[{name!r}], or on a table "
                 "without this column."

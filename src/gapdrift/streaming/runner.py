@@ -16,7 +16,8 @@ from gapdrift.tables.frame import Table
 
 __all__ = ["RunSummary", "run_monitor"]
 
-Source = Callable[[int], Iterable[Any]] | Iterable[Any]
+TableStream = Callable[[int], Iterable[Any]] | Iterable[Any]
+"""Tables one after the other, or a function that gives them from a row on."""
 
 logger = logging.getLogger("gapdrift")
 
@@ -57,7 +58,7 @@ class RunSummary:
 
 
 class Outbox(Protocol):
-    """Windows on their way to the sinks: kept by a history, or in memory."""
+    """Windows that wait for the sinks, kept by a history or in memory."""
 
     def write(self, windows: Sequence[WindowResult]) -> None:
         """Keep windows, and all else that must survive."""
@@ -96,7 +97,7 @@ class MemoryOutbox:
 
 def run_monitor(
     monitor: Monitor,
-    source: Source,
+    source: TableStream,
     *,
     history: History | None = None,
     stream: str = "default",
@@ -105,20 +106,20 @@ def run_monitor(
     on_window: Callable[[WindowResult], None] | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> RunSummary:
-    """Run a monitor over a source, from where its history stands.
+    """Run a monitor over a source, from the first row that its history does not know.
 
     Parameters
     ----------
     monitor : Monitor
-        Fresh.
+        One that has taken no row yet.
     source : callable or iterable of tables
-        A callable gets the position to start from and returns tables; of an iterable the rows before that
-        position are skipped. The rows must come in the same order each time.
+        A callable gets the position to start from and returns tables. In an iterable, the rows before that position
+        are skipped. The rows must come in the same order each time.
     history : History, optional
     stream : str, default "default"
         Name in the history and in the records.
     sinks : sequence of Sink
-        With different names. They are closed at the end.
+        Where each window goes. They have different names, and are closed at the end.
     flush : bool, default False
         Decide the windows of time that have begun when the source ends.
     on_window : callable, optional
@@ -138,16 +139,15 @@ def run_monitor(
     Examples
     --------
     >>> import gapdrift as gd
-    >>> from gapdrift.streaming.runner import run_monitor
-    >>> from gapdrift.sinks import ExitCode
+    >>> from gapdrift.streaming import run_monitor
     >>> drift = gd.datasets.DRIFTS["gaussian-mean"]
     >>> detector = gd.DriftDetector(random_state=0).fit(drift.sample(1_000, severity=0, missing=0.2, rng=0))
     >>> chunks = [drift.sample(800, severity=severity, missing=0.2, rng=1) for severity in (0, 10)]
-    >>> code = ExitCode()
-    >>> run_monitor(gd.Monitor(detector, window=400), chunks, sinks=[code]).zones
+    >>> summary = run_monitor(gd.Monitor(detector, window=400), chunks)
+    >>> summary.zones
     {'calm': 2, 'warning': 0, 'drift': 2, 'undetermined': 0}
-    >>> code.code
-    3
+    >>> summary.drift
+    True
     """
     names = [sink.name for sink in sinks]
     if len(set(names)) < len(names):
@@ -172,7 +172,7 @@ def run_monitor(
 
 def _decided(
     monitor: Monitor,
-    source: Source,
+    source: TableStream,
     first: int,
     outbox: Outbox,
     flush: bool,

@@ -1,4 +1,4 @@
-"""What a monitor says of each window: a record without logic beyond showing itself."""
+"""The record of one decided window."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -30,12 +30,12 @@ class WindowResult:
     first_row, last_row : int or None
         Positions in the stream, from 0, of the first and the last row counted.
     start, end : datetime or None
-        Of a window of time, in UTC; the end is excluded.
+        Bounds of a window of time, in UTC; the end is excluded.
     decided_at : int
         Rows that the monitor had taken when it decided.
     late_rows, duplicate_rows, untimed_rows : int
-        Rows not counted, of those that came since the window decided before: too late, with a key that was there
-        already, without a time.
+        Rows that were not counted since the window before was decided: those that came too late, those with a key that
+        was counted before, those without a time.
     adapted : bool
         Whether a new reference was fitted after this window.
     reference : str
@@ -78,7 +78,7 @@ class WindowResult:
 
     @property
     def p_value(self) -> float:
-        """Of the verdict; 1 where the window has no row."""
+        """p-value of the verdict; 1 where the window has no row."""
         return 1.0 if self.result is None else self.result.p_value
 
     @property

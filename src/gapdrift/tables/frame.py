@@ -199,6 +199,8 @@ def _as_vector(name: str, column: Any) -> NDArray[Any]:
 
 def _as_frame(table: Any) -> Any:
     expected = "expected a pandas, polars or pyarrow table, a mapping of columns, or a 2-d numpy array"
+    if type(table).__module__.startswith("scipy.sparse"):
+        raise InputError(f"Got a sparse matrix ({type(table).__name__}), {expected}. Call toarray() on it first.")
     try:
         # Repeated names are looked for first, because every library words its own error about them differently.
         names = getattr(table, "columns" if hasattr(table, "iloc") else "column_names", ())
@@ -252,6 +254,11 @@ def _from_array(name: str, column: NDArray[Any]) -> RawColumn:
         cells = data.astype(object)
         cells[masked] = None
         return _from_objects(name, cells.tolist())
+    if data.dtype.kind == "c":
+        raise InputError(
+            f"Complex data not supported: column {name!r} has the type {data.dtype}, expected real numbers, booleans "
+            "or text. Give the real and the imaginary part a column each."
+        )
     raise InputError(
         f"Column {name!r} has the type {data.dtype}, expected real numbers, booleans or text. Convert or drop it."
     )

@@ -40,22 +40,22 @@ def wide_result(n_columns, name="column {}"):
     rng = np.random.default_rng(0)
     edges = tuple(np.linspace(-3.0, 3.0, 21).tolist())
     features = tuple(
-        gd.FeatureFinding(
+        gd.results.FeatureFinding(
             name.format(place),
             0.1,
             0.1 + 0.8 * float(rng.random()),
             *(1e-12 if place < 50 else 0.7, 1e-10 if place < 50 else 1.0, float(rng.random())),
             *(1e-9, 1e-6),
-            gd.Histogram((), edges, *(tuple(rng.dirichlet(np.ones(20)).tolist()) for _ in range(2))),
+            gd.results.Histogram((), edges, *(tuple(rng.dirichlet(np.ones(20)).tolist()) for _ in range(2))),
         )
         for place in range(n_columns)
     )
-    parts = tuple(gd.Finding(part, 12.0, 3, 1e-10, 0.4) for part in ("location", "dependence", "bins"))
-    values = gd.Finding("values", None, None, 1e-10, 0.9, parts=parts)
+    parts = tuple(gd.results.Finding(part, 12.0, 3, 1e-10, 0.4) for part in ("location", "dependence", "bins"))
+    values = gd.results.Finding("values", None, None, 1e-10, 0.9, parts=parts)
     centre = dict.fromkeys((feature.name for feature in features), 1.0)
-    bins = tuple(gd.BinFinding(centre, 0.05, float(share), 3.0) for share in rng.dirichlet(np.ones(20)))
+    bins = tuple(gd.results.BinFinding(centre, 0.05, float(share), 3.0) for share in rng.dirichlet(np.ones(20)))
     notes = tuple(f"Column {feature.name!r} has values that the reference does not have." for feature in features)
-    missingness = gd.Finding("missingness", None, None, 1e-10, 0.8)
+    missingness = gd.results.Finding("missingness", None, None, 1e-10, 0.8)
     return gd.DriftResult(True, 1e-9, 0.05, 10**6, 10**9, values, missingness, features, bins, notes)
 
 

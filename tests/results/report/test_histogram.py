@@ -6,21 +6,21 @@ import gapdrift as gd
 from gapdrift.results.report.histogram import describe_change, list_categories, looks_alike, name_intervals
 from gapdrift.results.report.words import to_plain_text
 
-RESULT = gd.DriftResult(True, 0.01, 0.05, 1_000, 1_000, gd.Finding("values", None, None, 0.01, 0.5))
+RESULT = gd.DriftResult(True, 0.01, 0.05, 1_000, 1_000, gd.results.Finding("values", None, None, 0.01, 0.5))
 
 
 def describe(histogram):
-    feature = gd.FeatureFinding("x", 0.0, 0.0, 1.0, 1.0, 0.1, histogram=histogram)
+    feature = gd.results.FeatureFinding("x", 0.0, 0.0, 1.0, 1.0, 0.1, histogram=histogram)
     return to_plain_text(describe_change(feature, histogram, RESULT))
 
 
 def test_medians():
-    histogram = gd.Histogram((), (0.0, 1.0, 2.0, 3.0, 4.0), (0.1, 0.5, 0.3, 0.1), (0.1, 0.1, 0.7, 0.1))
+    histogram = gd.results.Histogram((), (0.0, 1.0, 2.0, 3.0, 4.0), (0.1, 0.5, 0.3, 0.1), (0.1, 0.1, 0.7, 0.1))
     assert describe(histogram) == "Median about 1.80 \N{RIGHTWARDS ARROW} 2.43."
 
 
 def test_outer_intervals_have_no_median():
-    histogram = gd.Histogram((), (0.0, 1.0, 2.0, 3.0), (0.8, 0.1, 0.1), (0.2, 0.1, 0.7))
+    histogram = gd.results.Histogram((), (0.0, 1.0, 2.0, 3.0), (0.8, 0.1, 0.1), (0.2, 0.1, 0.7))
     assert describe(histogram) in {
         "Largest change: up to 1.00, 80% \N{RIGHTWARDS ARROW} 20%.",
         "Largest change: 2.00 or more, 10% \N{RIGHTWARDS ARROW} 70%.",
@@ -29,21 +29,21 @@ def test_outer_intervals_have_no_median():
 
 
 def test_categories():
-    histogram = gd.Histogram(("a", "b", "(other)"), (), (0.5, 0.5, 0.0), (0.3, 0.7, 0.0))
+    histogram = gd.results.Histogram(("a", "b", "(other)"), (), (0.5, 0.5, 0.0), (0.3, 0.7, 0.0))
     assert describe(histogram).startswith("Largest change: ")
     assert [row[0] for row in list_categories(histogram)] == ["a", "b"]
 
 
 def test_rare_categories_are_taken_together():
     labels = tuple(f"category {place}" for place in range(64))
-    rows = list_categories(gd.Histogram(labels, (), (1 / 64,) * 64, (1 / 64,) * 64))
+    rows = list_categories(gd.results.Histogram(labels, (), (1 / 64,) * 64, (1 / 64,) * 64))
     assert len(rows) == 12
     assert rows[-1][0] == "(53 more)"
     assert sum(row[1] for row in rows) == pytest.approx(1.0)
 
 
 def test_a_side_without_values():
-    assert describe(gd.Histogram((), (0.0, 1.0, 2.0), (0.5, 0.5), (0.0, 0.0))) == "No value in the window."
+    assert describe(gd.results.Histogram((), (0.0, 1.0, 2.0), (0.5, 0.5), (0.0, 0.0))) == "No value in the window."
 
 
 def test_a_change_may_not_show_in_the_column_alone(results):
@@ -59,7 +59,7 @@ def test_a_change_may_not_show_in_the_column_alone(results):
 
 
 def test_alike_depends_on_the_number_of_cells():
-    histogram = gd.Histogram(("a", "b"), (), (0.5, 0.5), (0.45, 0.55))
+    histogram = gd.results.Histogram(("a", "b"), (), (0.5, 0.5), (0.45, 0.55))
     assert looks_alike(histogram, 100.0, 100.0)
     assert not looks_alike(histogram, 100_000.0, 100_000.0)
     assert not looks_alike(histogram, 100.0, 0.0)

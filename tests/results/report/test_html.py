@@ -140,12 +140,12 @@ def test_title_sources_and_time_are_shown(results):
 
 @pytest.mark.parametrize("options", [{"title": 3}, {"made": 3}, {"sources": "june.csv"}])
 def test_options_of_another_type_are_refused(results, options):
-    with pytest.raises(gd.ParameterError, match="expected a"):
+    with pytest.raises(gd.errors.ParameterError, match="expected a"):
         results["drift"].to_html(**options)
 
 
 def test_a_place_that_cannot_be_written_is_named(results, tmp_path):
-    with pytest.raises(gd.StorageError, match=r"Cannot write .*nowhere.*folder that exists"):
+    with pytest.raises(gd.errors.StorageError, match=r"Cannot write .*nowhere.*folder that exists"):
         results["drift"].to_html(tmp_path / "nowhere" / "report.html")
 
 

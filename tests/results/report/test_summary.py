@@ -3,11 +3,11 @@ import dataclasses
 import gapdrift as gd
 from gapdrift.results.report.summary import render_summary
 
-BARE = gd.DriftResult(True, 0.01, 0.05, 100, 50, gd.Finding("values", None, None, 0.01, None))
+BARE = gd.DriftResult(True, 0.01, 0.05, 100, 50, gd.results.Finding("values", None, None, 0.01, None))
 
 
 def with_values(*numbers, **more):
-    return dataclasses.replace(BARE, values=gd.Finding("chi", *numbers, **more))
+    return dataclasses.replace(BARE, values=gd.results.Finding("chi", *numbers, **more))
 
 
 def test_lines_say_what_is_there():
@@ -19,7 +19,7 @@ def test_lines_say_what_is_there():
 
 
 def test_parts_are_in_one_line():
-    parts = (gd.Finding("location", None, None, 0.02, 0.1), gd.Finding("bins", 3.0, 2, 0.5, None))
+    parts = (gd.results.Finding("location", None, None, 0.02, 0.1), gd.results.Finding("bins", 3.0, 2, 0.5, None))
     assert "Chi: p = 0.01 (location p = 0.02, bins p = 0.5)." in render_summary(
         with_values(None, None, 0.01, None, parts=parts)
     )

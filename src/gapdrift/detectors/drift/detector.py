@@ -6,8 +6,8 @@ from typing import Any, ClassVar, Self
 from gapdrift._random import RandomState, as_rng
 from gapdrift._validation import check_columns, check_count, check_nonnegative
 from gapdrift.counting.profile import MAX_BINS
-from gapdrift.detectors.base import Detector, detector_fields
 from gapdrift.detectors.drift.reference import DriftReference, DriftSettings, fit_drift_reference
+from gapdrift.detectors.reference import ReferenceDetector, detector_fields
 from gapdrift.errors import ParameterError
 from gapdrift.persistence.records import stored
 
@@ -15,7 +15,7 @@ __all__ = ["DriftDetector"]
 
 
 @stored
-class DriftDetector(Detector):
+class DriftDetector(ReferenceDetector):
     """Drift of values and of gaps, with a rate of false alarms that holds.
 
     A Gaussian model of the reference's normal scores, fitted on all rows, gives the expected values of an

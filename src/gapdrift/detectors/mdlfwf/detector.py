@@ -5,11 +5,11 @@ from typing import Any, ClassVar, Self
 
 from gapdrift._random import RandomState, as_rng
 from gapdrift._validation import check_choice, check_columns, check_count
-from gapdrift.detectors.base import Detector, Setting, detector_fields
 from gapdrift.detectors.mdlfwf.distance import published_regressor
 from gapdrift.detectors.mdlfwf.membership import MEMBERSHIPS
 from gapdrift.detectors.mdlfwf.reference import FuzzyReference, FuzzySettings, fit_fuzzy_reference
 from gapdrift.detectors.mdlfwf.regressors import Recipe, Regressor, make_regressor, recipe_of
+from gapdrift.detectors.reference import ReferenceDetector, Setting, detector_fields
 from gapdrift.errors import ParameterError
 from gapdrift.models.imputation import Imputer
 from gapdrift.persistence.records import expect, stored
@@ -18,7 +18,7 @@ __all__ = ["MDLFWF"]
 
 
 @stored
-class MDLFWF(Detector):
+class MDLFWF(ReferenceDetector):
     """Masked distance learning with fuzzy-weighted frequencies, as published.
 
     The distances of incomplete rows to the centres of k-means bins are predicted by a model that is learned on complete
@@ -28,6 +28,10 @@ class MDLFWF(Detector):
 
     Parameters
     ----------
+    alpha : float, default 0.05
+        Significance level of the test.
+    random_state : int, numpy Generator, RandomState or None, default None
+        The same number gives bit for bit the same result.
     membership : str, default "triangular"
         Shape of the fuzzy distance, a name in `gapdrift.detectors.mdlfwf.membership.MEMBERSHIPS`: the paper's
         "triangular" and "gaussian", or "crisp", which ignores the error of the distance.
@@ -42,10 +46,6 @@ class MDLFWF(Detector):
     imputers : sequence of names or imputers, or None, default None
         Names out of zero, mean, median, most_frequent and iterative, or objects with ``fit`` and ``transform``; None
         means all five, in this order.
-    alpha : float, default 0.05
-        Significance level of the test.
-    random_state : int, numpy Generator, RandomState or None, default None
-        The same number gives bit for bit the same result.
     distance : {"learned", "imputed"}, default "learned"
         "imputed" measures distances after imputation by the last of the imputers: configuration 2 of the paper.
     pairs : {"observations", "centres"}, default "observations"
@@ -103,15 +103,15 @@ class MDLFWF(Detector):
 
     def __init__(
         self,
+        alpha: float = 0.05,
+        random_state: RandomState = None,
+        *,
         membership: str = "triangular",
         top_q: int | None = 3,
         n_bins: int | None = None,
         n_splits: int = 5,
         regressor: Regressor | None = None,
         imputers: Sequence[str | Imputer] | None = None,
-        alpha: float = 0.05,
-        random_state: RandomState = None,
-        *,
         distance: str = "learned",
         pairs: str = "observations",
         max_pairs: int | None = 10_000,
@@ -120,14 +120,14 @@ class MDLFWF(Detector):
         ignore: Sequence[str | int] = (),
         n_jobs: int | None = None,
     ) -> None:
+        self.alpha = alpha
+        self.random_state = random_state
         self.membership = membership
         self.top_q = top_q
         self.n_bins = n_bins
         self.n_splits = n_splits
         self.regressor = regressor
         self.imputers = imputers
-        self.alpha = alpha
-        self.random_state = random_state
         self.distance = distance
         self.pairs = pairs
         self.max_pairs = max_pairs

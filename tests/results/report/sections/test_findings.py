@@ -25,8 +25,8 @@ def test_one_test_shows_all_its_numbers(results):
 
 
 def test_what_a_test_does_not_have_is_left_empty(results):
-    parts = (gd.Finding("location", 12.5, 3, 0.01, 0.2), gd.Finding("bins", None, None, 0.5, None))
-    values = gd.Finding("values", None, None, 0.02, 0.3, parts=parts)
+    parts = (gd.results.Finding("location", 12.5, 3, 0.01, 0.2), gd.results.Finding("bins", None, None, 0.5, None))
+    values = gd.results.Finding("values", None, None, 0.02, 0.3, parts=parts)
     page = Page(dataclasses.replace(results["drift"], values=values, missingness=None).to_html())
     whole, location, bins = page.rows("tests")
     assert whole[2:] == ["", "", "p = 0.02", "0.30 medium"]
@@ -35,7 +35,7 @@ def test_what_a_test_does_not_have_is_left_empty(results):
 
 
 def test_quantities_that_no_test_has_take_no_column(results):
-    values = gd.Finding("values", None, None, 0.02, 0.3)
+    values = gd.results.Finding("values", None, None, 0.02, 0.3)
     page = Page(dataclasses.replace(results["drift"], values=values, missingness=None).to_html())
     assert heads(page) == ["Test", "What it compares", "p-value", "Effect size"]
     page = Page(results["undetermined"].to_html())

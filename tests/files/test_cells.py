@@ -4,24 +4,24 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from gapdrift.files import Cleaner, as_in_reference, infer_kinds
+from gapdrift.files._cells import CellConverter, converter_like, infer_kinds
 from gapdrift.tables.schema import learn_schema
 
 
 def test_numbers_in_every_way_they_are_written():
     cells = ["1", " 2.5 ", "-3e2", "+4", ".5", "6.", "true", "FALSE", None, "x", "1,5", "inf", "0x1"]
-    cleaner = Cleaner({"a": "number"})
-    found = cleaner(pa.table({"a": cells}))["a"].to_pylist()
+    converter = CellConverter({"a": "number"})
+    found = converter(pa.table({"a": cells}))["a"].to_pylist()
     assert found == [1.0, 2.5, -300.0, 4.0, 0.5, 6.0, 1.0, 0.0, None, None, None, np.inf, None]
-    cleaner(pa.table({"a": ["y"]}))
-    assert cleaner.notes() == ["Column 'a' has 4 cell(s) that are no numbers, such as 'x': they count as missing."]
+    converter(pa.table({"a": ["y"]}))
+    assert converter.notes() == ["Column 'a' has 4 cell(s) that are no numbers, such as 'x': they count as missing."]
 
 
 def test_words_for_missing_in_text_and_numbers():
     table = pa.table(
         {"a": ["-200.0", " ? ", "x"], "b": [-200, 1, 2], "c": [-200.0, None, np.nan], "d": [True, False, None]}
     )
-    found = Cleaner({}, missing=["-200", "?"])(table).to_pydict()
+    found = CellConverter({}, missing=["-200", "?"])(table).to_pydict()
     assert found["a"] == [None, None, "x"]
     assert found["b"] == [None, 1, 2]
     assert found["c"][:2] == [None, None]
@@ -30,7 +30,7 @@ def test_words_for_missing_in_text_and_numbers():
 
 def test_dictionaries_and_views_are_plain_text():
     table = pa.table({"a": pa.array(["1", "2"]).dictionary_encode(), "b": pa.array(["x", None], pa.string_view())})
-    found = Cleaner({"a": "number", "b": "text"})(table)
+    found = CellConverter({"a": "number", "b": "text"})(table)
     assert found.to_pydict() == {"a": [1.0, 2.0], "b": ["x", None]}
 
 
@@ -56,19 +56,19 @@ def test_kinds_by_looking():
     }
 
 
-def test_text_that_stands_for_a_level_is_written_like_it():
-    levels = {"a": frozenset({"1", "0.1", "True", "3.10", "x"})}
+def test_text_that_stands_for_a_category_is_written_like_it():
+    categories = {"a": frozenset({"1", "0.1", "True", "3.10", "x"})}
     cells = ["1", "1.0", "1e0", "0.10", "true", "3.10", "3.1", " x", "007", None, "y"]
-    found = Cleaner(levels=levels)(pa.table({"a": cells}))["a"].to_pylist()
+    found = CellConverter(categories=categories)(pa.table({"a": cells}))["a"].to_pylist()
     assert found == ["1", "1", "1", "0.1", "True", "3.10", "3.1", "x", "007", None, "y"]
 
 
 def test_a_window_is_read_as_the_reference_was():
     frame = pd.DataFrame({"n": [1.5, 2.5] * 20, "c": ["x", "y"] * 20, "e": [None] * 40})
     schema = learn_schema(frame)
-    written = as_in_reference(schema, ["?"], written=True)
-    assert written == Cleaner({"n": "number"}, ["?"], {"c": frozenset({"x", "y"})})
-    assert as_in_reference(schema, written=False) == Cleaner({"n": "number"})
+    written = converter_like(schema, ["?"], is_text=True)
+    assert written == CellConverter({"n": "number"}, ["?"], {"c": frozenset({"x", "y"})})
+    assert converter_like(schema, is_text=False) == CellConverter({"n": "number"})
 
 
 def test_a_few_spoilt_cells_leave_a_column_of_numbers():
@@ -79,4 +79,4 @@ def test_a_few_spoilt_cells_leave_a_column_of_numbers():
 
 def test_decimals_know_words_for_missing():
     cells = pa.array([Decimal("-200.0"), Decimal("1.5")])
-    assert Cleaner(missing=["-200"])(pa.table({"a": cells}))["a"].to_pylist() == [None, Decimal("1.5")]
+    assert CellConverter(missing=["-200"])(pa.table({"a": cells}))["a"].to_pylist() == [None, Decimal("1.5")]

@@ -6,37 +6,40 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 
+import gapdrift as gd
 from gapdrift.errors import InputError
-from gapdrift.files import CsvFormat, open_source
+from gapdrift.files import _arrow as arrow_module
 from gapdrift.files import _csv as csv_module
-from gapdrift.files import _source as source_module
+from gapdrift.files import _formats as formats_module
+from gapdrift.files import _table_files as table_files_module
+from gapdrift.files import open_files
 
 
-def rows(source, **options):
-    return pa.concat_tables(source.chunks(**options), promote_options="permissive").to_pydict()
+def rows(files, **options):
+    return pa.concat_tables(files.chunks(**options), promote_options="permissive").to_pydict()
 
 
 @pytest.fixture
 def table():
-    return pa.table({"a": list(range(10)), "b": [None if i % 3 else f"level {i}" for i in range(10)]})
+    return pa.table({"a": list(range(10)), "b": [None if i % 3 else f"kind {i}" for i in range(10)]})
 
 
 def test_parquet_in_chunks_from_any_row(tmp_path, table, monkeypatch):
-    monkeypatch.setattr(source_module, "CHUNK_ROWS", 3)
+    monkeypatch.setattr(arrow_module, "CHUNK_ROWS", 3)
     pq.write_table(table, tmp_path / "t.parquet")
-    source = open_source(str(tmp_path / "t.parquet"))
-    assert [len(chunk) for chunk in source.chunks()] == [3, 3, 3, 1]
+    files = open_files(str(tmp_path / "t.parquet"))
+    assert [len(chunk) for chunk in files.chunks()] == [3, 3, 3, 1]
     for start in range(11):
-        found = [row for chunk in source.chunks(start) for row in chunk.to_pydict()["a"]]
+        found = [row for chunk in files.chunks(start) for row in chunk.to_pydict()["a"]]
         assert found == list(range(start, 10))
 
 
 def test_feather_in_chunks(tmp_path, table, monkeypatch):
-    monkeypatch.setattr(source_module, "CHUNK_ROWS", 4)
+    monkeypatch.setattr(arrow_module, "CHUNK_ROWS", 4)
     pa.feather.write_feather(table, tmp_path / "t.feather")
-    source = open_source(str(tmp_path / "t.feather"))
-    assert rows(source) == table.to_pydict()
-    assert max(len(chunk) for chunk in source.chunks()) <= 4
+    files = open_files(str(tmp_path / "t.feather"))
+    assert rows(files) == table.to_pydict()
+    assert max(len(chunk) for chunk in files.chunks()) <= 4
 
 
 @pytest.mark.parametrize("format_", ["parquet", "feather", "csv"])
@@ -47,7 +50,7 @@ def test_no_rows_keep_their_columns(tmp_path, table, format_):
         path.write_text("a,b\n")
     else:
         (pq.write_table if format_ == "parquet" else pa.feather.write_feather)(empty, path)
-    (chunk,) = open_source(str(path)).chunks()
+    (chunk,) = open_files(path).chunks()
     assert chunk.column_names == ["a", "b"]
     assert len(chunk) == 0
 
@@ -68,27 +71,27 @@ def test_no_rows_keep_their_columns(tmp_path, table, format_):
 def test_csv_is_found_out(tmp_path, text, expected):
     path = tmp_path / "t.csv"
     path.write_bytes(text.encode())
-    assert rows(open_source(str(path))) == expected
+    assert rows(open_files(path)) == expected
 
 
 def test_decimal_points_beside_semicolons_stay(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("a;b\n1.5;x,5\n2.5;1,5\n")
-    assert rows(open_source(str(path))) == {"a": ["1.5", "2.5"], "b": ["x,5", "1,5"]}
+    assert rows(open_files(path)) == {"a": ["1.5", "2.5"], "b": ["x,5", "1,5"]}
 
 
 def test_encodings(tmp_path):
     path = tmp_path / "t.csv"
     for encoding in ("utf-8", "latin-1", "utf-16"):
         path.write_bytes("name,städte\nMünchen,ü\n".encode(encoding))
-        assert rows(open_source(str(path))) == {"name": ["München"], "städte": ["ü"]}
+        assert rows(open_files(path)) == {"name": ["München"], "städte": ["ü"]}
 
 
 def test_what_is_given_is_not_looked_for(tmp_path):
     path = tmp_path / "t.data"
     path.write_text("a,b;c\n1,2;3\n")
-    source = open_source(str(path), kind="csv", csv=CsvFormat(separator=";", decimal="."))
-    assert rows(source) == {"a,b": ["1,2"], "c": ["3"]}
+    files = open_files(str(path), file_format="csv", separator=";", decimal=".")
+    assert rows(files) == {"a,b": ["1,2"], "c": ["3"]}
 
 
 def test_compressed_csv_tells_its_progress(tmp_path, monkeypatch):
@@ -99,7 +102,7 @@ def test_compressed_csv_tells_its_progress(tmp_path, monkeypatch):
     with gzip.open(path, "wt") as file:
         file.write("a,b\n" + lines + "\n")
     steps = []
-    assert sum(len(chunk) for chunk in open_source(str(path)).chunks(progress=steps.append)) == 200_000
+    assert sum(len(chunk) for chunk in open_files(path).chunks(progress=steps.append)) == 200_000
     assert len(steps) > 1
     assert 0.9 * path.stat().st_size <= sum(steps) <= path.stat().st_size
 
@@ -111,16 +114,16 @@ def test_folders_and_globs_are_read_in_order(tmp_path, table):
     (tmp_path / "_SUCCESS").touch()
     (tmp_path / ".hidden.parquet").touch()
     (tmp_path / "notes.md").touch()
-    whole = rows(open_source(str(tmp_path)))["a"]
+    whole = rows(open_files(tmp_path))["a"]
     assert whole == ["a"] * 10 + ["b"] * 10 + ["c/d"] * 10
-    assert rows(open_source(str(tmp_path / "[ab].parquet")))["a"] == ["a"] * 10 + ["b"] * 10
-    assert open_source(str(tmp_path)).size == sum(path.stat().st_size for path in tmp_path.rglob("[a-d].parquet"))
+    assert rows(open_files(str(tmp_path / "[ab].parquet")))["a"] == ["a"] * 10 + ["b"] * 10
+    assert open_files(tmp_path).size == sum(path.stat().st_size for path in tmp_path.rglob("[a-d].parquet"))
 
 
 def test_columns_may_come_in_another_order(tmp_path, table):
     pq.write_table(table, tmp_path / "a.parquet")
     pq.write_table(table.select(["b", "a"]), tmp_path / "b.parquet")
-    assert rows(open_source(str(tmp_path)))["a"] == [*range(10), *range(10)]
+    assert rows(open_files(tmp_path))["a"] == [*range(10), *range(10)]
 
 
 @pytest.mark.parametrize(
@@ -142,7 +145,7 @@ def test_what_cannot_be_read(tmp_path, make, message):
     path = tmp_path / "t.csv"
     make(path)
     with pytest.raises(InputError, match=message):
-        list(open_source(str(path)).chunks())
+        list(open_files(path).chunks())
 
 
 @pytest.mark.parametrize("ending", ["parquet", "feather", "csv.gz"])
@@ -150,7 +153,7 @@ def test_files_of_another_kind(tmp_path, ending):
     path = tmp_path / f"t.{ending}"
     path.write_bytes(b"not what the name says")
     with pytest.raises(InputError, match="cannot be read"):
-        list(open_source(str(path)).chunks())
+        list(open_files(path).chunks())
 
 
 def test_a_truncated_parquet_file(tmp_path, table):
@@ -158,33 +161,33 @@ def test_a_truncated_parquet_file(tmp_path, table):
     pq.write_table(table, path)
     path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(InputError, match="cannot be read"):
-        list(open_source(str(path)).chunks())
+        list(open_files(path).chunks())
 
 
 def test_files_that_do_not_belong_together(tmp_path, table):
     pq.write_table(table, tmp_path / "a.parquet")
     pq.write_table(table.drop_columns(["b"]), tmp_path / "b.parquet")
     with pytest.raises(InputError, match=r"b\.parquet has other columns .*lacking: b"):
-        list(open_source(str(tmp_path)).chunks())
+        list(open_files(tmp_path).chunks())
     (tmp_path / "c.csv").write_text("a,b\n")
     with pytest.raises(InputError, match="formats csv, parquet"):
-        open_source(str(tmp_path))
+        open_files(tmp_path)
 
 
 def test_endings_nobody_knows(tmp_path):
     path = tmp_path / "t.xlsx"
     path.touch()
     with pytest.raises(InputError, match="none of the endings"):
-        open_source(str(path))
+        open_files(path)
     with pytest.raises(InputError, match="fits no file"):
-        open_source(str(tmp_path / "*.parquet"))
+        open_files(str(tmp_path / "*.parquet"))
 
 
 def test_an_open_quote_in_a_large_file(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text('a,b\n1,"x\n' + "1,2\n" * 100_000)
     with pytest.raises(InputError, match="never closed"):
-        list(open_source(str(path)).chunks())
+        list(open_files(path).chunks())
 
 
 @pytest.mark.parametrize(
@@ -202,15 +205,15 @@ def test_an_open_quote_in_a_large_file(tmp_path):
 def test_csv_as_people_write_it(tmp_path, text, expected):
     path = tmp_path / "t.csv"
     path.write_text(text)
-    assert rows(open_source(str(path))) == expected
+    assert rows(open_files(path)) == expected
 
 
 def test_what_was_assumed_is_noted(tmp_path):
     path = tmp_path / "t.csv"
     path.write_bytes("name\nprice €\n".encode("cp1252"))
-    source = open_source(str(path))
-    assert rows(source) == {"name": ["price €"]}
-    assert any("read as cp1252" in note for note in source.notes)
+    files = open_files(path)
+    assert rows(files) == {"name": ["price €"]}
+    assert any("read as cp1252" in note for note in files.notes)
 
 
 def test_upper_case_endings_and_long_headers(tmp_path):
@@ -218,7 +221,7 @@ def test_upper_case_endings_and_long_headers(tmp_path):
     text = ",".join(names) + "\n" + ",".join("1" for _ in names) + "\n"
     with gzip.open(tmp_path / "T.CSV.GZ", "wt") as file:
         file.write(text)
-    (chunk,) = open_source(str(tmp_path / "T.CSV.GZ")).chunks()
+    (chunk,) = open_files(str(tmp_path / "T.CSV.GZ")).chunks()
     assert chunk.column_names == names
 
 
@@ -227,32 +230,88 @@ def test_globs_of_folders_and_row_numbers_of_pandas(tmp_path, table):
     frame = table.to_pandas().set_index(np.arange(10)[::-1] % 5)
     frame.to_parquet(tmp_path / "one.parquet" / "part-0.parquet")
     pq.write_table(table, tmp_path / "two.parquet")
-    source = open_source(str(tmp_path / "*.parquet"))
-    assert rows(source)["a"] == [*range(10), *range(10)]
-    assert any("__index_level_0__" in note for note in source.notes)
+    files = open_files(str(tmp_path / "*.parquet"))
+    assert rows(files)["a"] == [*range(10), *range(10)]
+    assert any("__index_level_0__" in note for note in files.notes)
 
 
 def test_types_that_few_functions_take(tmp_path):
     views = pa.table({"a": pa.array(["x", None], pa.string_view()), "b": pa.array([b"x", b"y"], pa.binary_view())})
     pa.feather.write_feather(views, tmp_path / "t.feather", compression="uncompressed")
-    (chunk,) = open_source(str(tmp_path / "t.feather")).chunks()
+    (chunk,) = open_files(str(tmp_path / "t.feather")).chunks()
     assert chunk.schema.types == [pa.string(), pa.binary()]
 
 
 def test_rows_that_are_not_there_any_more(tmp_path, table):
     pq.write_table(table, tmp_path / "t.parquet")
-    source = open_source(str(tmp_path / "t.parquet"))
-    assert list(source.chunks(10)) == []
+    files = open_files(str(tmp_path / "t.parquet"))
+    assert list(files.chunks(10)) == []
     with pytest.raises(InputError, match="10 rows, expected at least the 11"):
-        list(source.chunks(11))
+        list(files.chunks(11))
 
 
 @pytest.mark.parametrize("given", [{"separator": "ab"}, {"separator": "§"}, {"encoding": "base64"}, {"encoding": "no"}])
-def test_settings_that_make_no_sense(given):
+def test_settings_that_make_no_sense(tmp_path, given):
+    (tmp_path / "t.csv").write_text("a\n1\n")
     with pytest.raises(InputError, match="expected one"):
-        CsvFormat(**given)
+        open_files(tmp_path / "t.csv", **given)
 
 
 def test_names_that_no_file_can_have(tmp_path):
     with pytest.raises(InputError, match="cannot be read"):
-        open_source(str(tmp_path / ("x" * 300)))
+        open_files(str(tmp_path / ("x" * 300)))
+
+
+def typed(files, **options):
+    return pa.concat_tables(files.tables(**options)).to_pydict()
+
+
+def test_csv_cells_become_what_they_look_like(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("n,code,c\n" + "1.5,007,x\n" * 30 + "?,010,y\nbroken,,1\n")
+    files = open_files(path, missing=["?"])
+    found = typed(files)
+    assert found["n"][-3:] == [1.5, None, None]
+    assert found["code"][-2:] == ["010", None]
+    assert found["c"][-2:] == ["y", "1"]
+    assert files.notes == ("Column 'n' has 1 cell(s) that are no numbers, such as 'broken': they count as missing.",)
+    assert typed(open_files(path), numbers=["c"])["c"][-2:] == [None, 1.0]
+    assert typed(files, start=30) == {"n": [None, None], "code": ["010", None], "c": ["y", "1"]}
+    drawn, n_rows = files.sample(10, np.random.default_rng(0))
+    assert (len(drawn), n_rows) == (10, 32)
+    assert drawn.schema.field("n").type == pa.float64()
+
+
+def test_a_window_is_read_like_the_reference(tmp_path):
+    reference, window = tmp_path / "reference.csv", tmp_path / "window.csv"
+    reference.write_text("n,c\n" + "1.5,1\n2.5,2\n" * 30)
+    window.write_text("n,c\nx,1.0\n2,2\n")
+    detector = gd.DriftDetector(random_state=0, categories=["c"]).fit(open_files(reference).tables())
+    files = open_files(window)
+    assert typed(files, like=detector) == {"n": [None, 2.0], "c": ["1", "2"]}
+    assert "'x'" in files.notes[0]
+    assert detector.count(files.tables(like=detector)).n_rows == 2
+
+
+def test_what_cannot_tell_how_to_read(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a\n1\n")
+    for like in ("reference", gd.DriftDetector()):
+        with pytest.raises(gd.errors.ParameterError, match=f"like is a {type(like).__name__}, expected a fitted"):
+            list(open_files(path).tables(like=like))
+    with pytest.raises(gd.errors.ParameterError, match="file_format is 'xlsx', expected one of 'csv', 'parquet'"):
+        open_files(path, file_format="xlsx")
+
+
+def test_another_format_is_one_more_entry(tmp_path, monkeypatch):
+    def read_lines(path, dialect, notes):
+        notes.add("Lines were counted.")
+        yield pa.table({"line": path.read_text().splitlines()}), path.stat().st_size
+
+    lines = formats_module.FileFormat((".log",), read_lines)
+    monkeypatch.setattr(formats_module, "FORMATS", {**formats_module.FORMATS, "log": lines})
+    monkeypatch.setattr(table_files_module, "FORMATS", formats_module.FORMATS)
+    (tmp_path / "t.log").write_text("one\ntwo\n")
+    files = open_files(tmp_path)
+    assert typed(files) == {"line": ["one", "two"]}
+    assert files.notes == ("Lines were counted.",)

@@ -1,4 +1,4 @@
-"""Cells of files to numbers and text: as they look, or as the reference had them."""
+"""Cells of files as numbers or text: by what they look like, or as in the reference."""
 
 import re
 from collections.abc import Sequence
@@ -7,19 +7,19 @@ from typing import Any
 
 from gapdrift.tables.schema import Schema, number_as_category
 
-__all__ = ["Cleaner", "as_in_reference", "infer_kinds"]
+__all__ = ["CellConverter", "converter_like", "infer_kinds"]
 
 NUMBER = r"^\s*[+-]?((\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|(?i:inf|infinity))\s*$"
 NUMBERS_SHARE = 0.95
-"""Share of cells that are numbers from which a column of text is one of numbers with spoilt cells."""
+"""Share of numbers among the cells from which on a column of text holds numbers; the other cells are spoilt."""
 
 LEADING_ZERO = r"^\s*[+-]?0\d"
 FLAG = r"(?i)^\s*(true|false)\s*$"
 
 
 @dataclass
-class Cleaner:
-    """Brings the columns of chunks to given kinds, and remembers what could not be brought.
+class CellConverter:
+    """Converts the columns of chunks to numbers or text, and remembers the cells that are no numbers.
 
     Parameters
     ----------
@@ -27,33 +27,33 @@ class Cleaner:
         Columns not named stay as they are.
     missing : sequence of str
         Further words, or numbers, that stand for a missing cell.
-    levels : dict of str to frozenset of str
-        Levels of categories in the reference: a text that is none of them is written as one where it stands for
-        the same number or truth value.
+    categories : dict of str to frozenset of str
+        Categories of each column in the reference. A text that is none of them is written like one of them where it
+        stands for the same number or truth value.
 
     Examples
     --------
     >>> import pyarrow as pa
-    >>> cleaner = Cleaner({"size": "number"}, missing=["-200"])
-    >>> cleaner(pa.table({"size": ["1.5", "-200", "broken"]})).to_pydict()
+    >>> converter = CellConverter({"size": "number"}, missing=["-200"])
+    >>> converter(pa.table({"size": ["1.5", "-200", "broken"]})).to_pydict()
     {'size': [1.5, None, None]}
-    >>> cleaner.notes()
+    >>> converter.notes()
     ["Column 'size' has 1 cell(s) that are no numbers, such as 'broken': they count as missing."]
     """
 
     kinds: dict[str, str] = field(default_factory=dict)
     missing: Sequence[str] = ()
-    levels: dict[str, frozenset[str]] = field(default_factory=dict)
+    categories: dict[str, frozenset[str]] = field(default_factory=dict)
     bad: dict[str, tuple[int, str]] = field(default_factory=dict)
 
     def __call__(self, chunk: Any) -> Any:
-        """Chunk with clean columns."""
+        """Chunk with converted columns."""
         for index, name in enumerate(chunk.column_names):
             column = self._without_words(_plain(chunk.column(index)))
             if self.kinds.get(name) == "number" and _is_text(column):
                 column = self._to_number(name, column)
-            elif name in self.levels and _is_text(column):
-                column = _to_levels(column, self.levels[name])
+            elif name in self.categories and _is_text(column):
+                column = _to_categories(column, self.categories[name])
             chunk = chunk.set_column(index, name, column)
         return chunk
 
@@ -126,19 +126,19 @@ def infer_kinds(table: Any, numbers: Sequence[str] = ()) -> dict[str, str]:
     return kinds
 
 
-def as_in_reference(schema: Schema, missing: Sequence[str] = (), *, written: bool) -> Cleaner:
-    """Cleaner that reads the columns of a window as those of the reference were.
+def converter_like(schema: Schema, missing: Sequence[str] = (), *, is_text: bool) -> CellConverter:
+    """Converter that reads the columns of a window as those of the reference were read.
 
     Parameters
     ----------
     schema : Schema
     missing : sequence of str
-    written : bool
-        Whether the window is written text (CSV): 1.0 then stands for the level 1, and true for True.
+    is_text : bool
+        Whether the cells of the window are written text (CSV): 1.0 then stands for the category 1, and true for True.
     """
     kinds = {column.name: "number" for column in schema.columns if column.kind == "number"}
-    categories = [column for column in schema.columns if column.kind == "category"] if written else []
-    return Cleaner(kinds, missing, {column.name: frozenset(column.categories) for column in categories})
+    categories = [column for column in schema.columns if column.kind == "category"] if is_text else []
+    return CellConverter(kinds, missing, {column.name: frozenset(column.categories) for column in categories})
 
 
 def _plain(column: Any) -> Any:
@@ -179,22 +179,22 @@ def _are_numbers(column: Any) -> bool:
     return bool(flags or (numbers >= NUMBERS_SHARE * len(present) and not zeros))
 
 
-def _to_levels(column: Any, levels: frozenset[str]) -> Any:
-    """Text in which what stands for a level is written like it."""
+def _to_categories(column: Any, categories: frozenset[str]) -> Any:
+    """Text in which what stands for a category is written like it."""
     import pyarrow as pa  # noqa: PLC0415
     import pyarrow.compute as pc  # noqa: PLC0415
 
     coded = pc.dictionary_encode(column).combine_chunks()
-    words = pa.array([_as_level(word, levels) for word in coded.dictionary.to_pylist()], column.type)
+    words = pa.array([_as_category(word, categories) for word in coded.dictionary.to_pylist()], column.type)
     return pa.chunked_array([words.take(coded.indices)])
 
 
-def _as_level(word: str, levels: frozenset[str]) -> str:
-    """A level of the reference that a text stands for; the text itself where there is none."""
-    if word in levels or re.match(LEADING_ZERO, word):
+def _as_category(word: str, categories: frozenset[str]) -> str:
+    """A category of the reference that a text stands for; the text itself where there is none."""
+    if word in categories or re.match(LEADING_ZERO, word):
         return word
     forms = [word.strip(), word.strip().capitalize(), number_as_category(float(word)) if _is_number(word) else word]
-    return next((form for form in forms if form in levels), word)
+    return next((form for form in forms if form in categories), word)
 
 
 def _as_numbers(text: Any) -> Any:

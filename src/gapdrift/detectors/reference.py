@@ -1,0 +1,213 @@
+"""Detectors that count and judge by a fitted reference, and that can be stored."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from inspect import signature
+from os import PathLike
+from types import MappingProxyType
+from typing import Any, NoReturn, Protocol, Self
+
+import numpy as np
+
+from gapdrift._random import as_rng
+from gapdrift._validation import check_count, check_share
+from gapdrift._writing import write_file
+from gapdrift.counting.evidence import Evidence
+from gapdrift.detectors.base import Detector
+from gapdrift.errors import StorageError
+from gapdrift.execution import gather
+from gapdrift.persistence.codec import pack_record
+from gapdrift.persistence.records import FORMS, expect, stored
+from gapdrift.results import DriftResult
+from gapdrift.tables.encoding import encode
+from gapdrift.tables.schema import Schema
+
+__all__ = ["Reference", "ReferenceDetector", "Setting", "cannot_be_stored", "detector_fields"]
+
+
+@stored
+@dataclass(frozen=True)
+class NameList:
+    """A list among the settings of a stored detector; a tuple is stored as it is.
+
+    Parameters
+    ----------
+    names : tuple of str or int
+    """
+
+    names: tuple[str | int, ...]
+
+
+Setting = str | int | float | bool | None | tuple[str | int, ...] | NameList
+"""A parameter of a detector, as it is stored."""
+
+
+def detector_fields(reference: type, setting: Any = Setting) -> Mapping[str, Any]:
+    """Fields of a stored detector, for its ``stored_fields``.
+
+    Parameters
+    ----------
+    reference : type
+        What the detector learns; has the properties ``n_bins`` and ``missing_shares``.
+    setting : type
+        What its parameters are stored as.
+
+    Returns
+    -------
+    fields : mapping of str to type
+    """
+    return MappingProxyType(
+        {
+            "settings": Mapping[str, setting],
+            "n_bins": int,
+            "missing_shares": tuple[float, ...],
+            "reference": reference,
+        }
+    )
+
+
+class Reference(Protocol):
+    """What a fitted reference offers to its detector."""
+
+    @property
+    def schema(self) -> Schema:
+        """Columns that take part, and how."""
+        ...
+
+    @property
+    def evidence(self) -> Evidence:
+        """Evidence of the reference itself."""
+        ...
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences for the user about the reference."""
+        ...
+
+    def count(self, table: Any) -> Evidence:
+        """Evidence of the rows of a table."""
+        ...
+
+    def test(self, window: Evidence, alpha: float) -> DriftResult:
+        """Result of the evidence of a window."""
+        ...
+
+
+class ReferenceDetector(Detector):
+    """A detector that counts and judges by a fitted reference, and that can be saved."""
+
+    n_jobs: int | None
+    reference_: Reference
+
+    def count_rows(self, table: Any) -> Evidence:
+        """Evidence of the rows of one table in memory."""
+        return self.reference_.count(table)
+
+    def judge(self, evidence: Evidence, alpha: float) -> DriftResult:
+        """Result of the evidence of a window, at a rate of false alarms."""
+        return self.reference_.test(evidence, alpha)
+
+    def check_rows(self, table: Any) -> None:
+        """Raise an `InputError` where the rows of a table cannot be counted."""
+        encode(table, self.reference_.schema)
+
+    @property
+    def schema_(self) -> Schema:
+        """Columns that take part, and how."""
+        return self.reference_.schema
+
+    def save(self, path: str | PathLike[str], *, keep_rows: bool = True) -> None:
+        """Write this fitted detector to a file that `gapdrift.load` reads.
+
+        Parameters
+        ----------
+        path : str or path
+            An older file of this name stays until the new one is complete.
+        keep_rows : bool, default True
+            False guarantees that no row of the reference is written, and raises a `StorageError` where the detector
+            cannot do without.
+        """
+        if type(self) not in FORMS:
+            cannot_be_stored(self)
+        write_file(path, pack_record("detector", self, keep_rows=keep_rows))
+
+    def to_stored(self) -> dict[str, Any]:
+        """Settings and reference as a file holds them, and what it tells of the reference without restoring it."""
+        self.check_fitted()
+        reference: Any = self.reference_
+        self._check_settings()
+        settings = self.get_params(deep=False).items()
+        return {
+            "settings": {name: self._write_setting(name, value) for name, value in settings},
+            "n_bins": reference.n_bins,
+            "missing_shares": reference.missing_shares,
+            "reference": reference,
+        }
+
+    @classmethod
+    def from_stored(
+        cls, settings: Mapping[str, Any], n_bins: int, missing_shares: tuple[float, ...], reference: Any
+    ) -> Self:
+        """Fitted detector of what was read from a file."""
+        own = (reference.n_bins, reference.missing_shares)
+        expect((n_bins, missing_shares) == own, "bins and shares of missing cells as the reference has them")
+        expect(set(settings) == set(signature(cls).parameters), f"the settings of {cls.__name__}")
+        detector = cls(**{name: cls._read_setting(name, value) for name, value in settings.items()})
+        detector._check_settings()
+        as_rng(settings.get("random_state"))
+        return detector._adopt(reference)
+
+    def _write_setting(self, name: str, value: Any) -> Any:
+        """Parameter as a file holds it: a number, a word, or names."""
+        # A generator has gone on since; the fit that it was for is over.
+        if isinstance(value, np.random.Generator | np.random.RandomState):
+            return None
+        if isinstance(value, list | tuple):
+            if not all(isinstance(item, str | int | np.integer) and not isinstance(item, bool) for item in value):
+                kinds = ", ".join(sorted({type(item).__name__ for item in value}))
+                raise StorageError(f"{name} holds {kinds}, which cannot be stored, expected names.")
+            return NameList(tuple(value)) if isinstance(value, list) else value
+        if value is not None and not isinstance(value, str | bool | int | float | np.generic):
+            raise StorageError(
+                f"{name} is a {type(value).__name__}, which cannot be stored, expected a number, text or names."
+            )
+        return value
+
+    @classmethod
+    def _read_setting(cls, _name: str, value: Any) -> Any:
+        return list(value.names) if isinstance(value, NameList) else value
+
+    def _check_settings(self) -> Any:
+        """Settings for a fit; those out of their range raise a `ParameterError`."""
+        check_share("alpha", self.alpha)
+        check_count("n_jobs", self.n_jobs, 1, optional=True)
+
+    def _fit(self, rows: Any, learn: Callable[[Any], Any], rng: np.random.Generator) -> Self:
+        """Fit on rows that are brought into memory first, all of them or a sample."""
+        table, notes = gather(rows, rng)
+        with self._limited_threads():
+            reference = learn(table)
+        return self._adopt(replace(reference, notes=(*reference.notes, *notes)) if notes else reference)
+
+    def _adopt(self, reference: Any) -> Self:
+        """Take a reference that is fitted already."""
+        self.reference_ = reference
+        self.evidence_, self.warnings_ = reference.evidence, reference.notes
+        schema: Schema = reference.schema
+        self.ignored_columns_ = schema.ignored
+        if schema.named:
+            self.feature_names_in_ = np.array(schema.names, dtype=object)
+        elif "feature_names_in_" in vars(self):
+            del self.feature_names_in_
+        # The ignored columns of an array have their places in it.
+        self.n_features_in_ = len(schema.columns) + (0 if schema.named else len(schema.ignored))
+        return self
+
+
+def cannot_be_stored(thing: Any) -> NoReturn:
+    """Raise a `StorageError` that says what can be stored, and what to do with a detector of one's own."""
+    raise StorageError(
+        f"A {type(thing).__name__} cannot be stored, expected a fitted DriftDetector or MDLFWF, Evidence or a "
+        "DriftResult. No file can tell what another class does, derived from these or not: of a detector of your own "
+        "save the Evidence that it counts and the DriftResult that it returns, and fit it again where it is needed."
+    )

@@ -1,0 +1,310 @@
+"""Files that hold a table, read in chunks."""
+
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from gapdrift._validation import check_choice
+from gapdrift.errors import InputError, ParameterError
+from gapdrift.files._cells import CellConverter, converter_like, infer_kinds
+from gapdrift.files._csv import CsvDialect
+from gapdrift.files._find import find_files
+from gapdrift.files._formats import FORMATS, all_endings, format_of
+from gapdrift.files._sample import sample_rows
+from gapdrift.tables.schema import Schema
+
+__all__ = ["TableFiles", "open_files"]
+
+KINDS_FROM = 100_000
+"""Most rows from which it is found out what the columns of CSV files hold."""
+
+ROW_NUMBERS = re.compile(r"__index_level_\d+__")
+"""Names under which pandas writes an index that has none."""
+
+Progress = Callable[[int], None]
+"""Called with the number of bytes read after each chunk."""
+
+
+class Fitted(Protocol):
+    """What a detector tells of the columns of its reference."""
+
+    @property
+    def schema_(self) -> Schema:
+        """Columns that take part, and how."""
+        ...
+
+
+class TableFiles:
+    """Files of one format with the same columns, to be read in chunks as often as needed. Made by `open_files`.
+
+    Parameters
+    ----------
+    paths : tuple of Path
+        In the order in which they are read: sorted by name.
+    file_format : {"csv", "parquet", "feather"}
+    dialect : CsvDialect
+        How CSV files are written.
+    missing : sequence of str
+        Further words, or numbers, that stand for a missing cell.
+
+    Attributes
+    ----------
+    paths : tuple of Path
+    file_format : str
+    """
+
+    def __init__(
+        self, paths: tuple[Path, ...], file_format: str, dialect: CsvDialect, missing: Sequence[str] = ()
+    ) -> None:
+        self.paths = paths
+        self.file_format = file_format
+        self._format = FORMATS[file_format]
+        self._dialect = dialect
+        self._missing = tuple(missing)
+        self._notes: set[str] = set()
+        self._converter = CellConverter()
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files."""
+        return sum(path.stat().st_size for path in self.paths)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences about what was assumed or left out, as far as the files were read."""
+        return (*sorted(self._notes), *self._converter.notes())
+
+    def tables(
+        self,
+        like: Fitted | None = None,
+        *,
+        numbers: Sequence[str] = (),
+        start: int = 0,
+        progress: Progress | None = None,
+    ) -> Iterator[Any]:
+        """Tables of the rows from number ``start`` on, in order.
+
+        Parameters
+        ----------
+        like : fitted DriftDetector or MDLFWF, optional
+            Cells are read as in its reference. Without one, what the columns of CSV files hold is found out from
+            their own cells, which reads the files once more.
+        numbers : sequence of str
+            Columns of CSV files that hold numbers, whatever their cells look like.
+        start : int, default 0
+            Rows to skip.
+        progress : callable, optional
+            Called with the number of bytes read after each chunk.
+
+        Yields
+        ------
+        table : pyarrow.Table
+            A CSV cell that is not a number, in a column of numbers, is missing; `notes` says how many there were.
+        """
+        self._converter = self._converter_for(like, numbers)
+        for chunk in self.chunks(start, progress):
+            yield self._converter(chunk)
+
+    def sample(
+        self,
+        max_rows: int,
+        rng: np.random.Generator,
+        *,
+        numbers: Sequence[str] = (),
+        progress: Progress | None = None,
+    ) -> tuple[Any, int]:
+        """At most ``max_rows`` rows, drawn uniformly in one pass, and the number of all rows.
+
+        Parameters
+        ----------
+        max_rows : int
+        rng : numpy.random.Generator
+        numbers : sequence of str
+            Columns that hold numbers, whatever their cells look like.
+        progress : callable, optional
+
+        Returns
+        -------
+        sample : pyarrow.Table
+        n_all : int
+        """
+        drawn, n_all = sample_rows(self.chunks(progress=progress), max_rows, rng)
+        self._converter = self._converter_from(drawn, numbers)
+        return self._converter(drawn), n_all
+
+    def chunks(self, start: int = 0, progress: Progress | None = None) -> Iterator[Any]:
+        """Tables of the rows from number ``start`` on as they are written: the cells of CSV files are text."""
+        names: list[str] | None = None
+        left = start
+        for path in self.paths:
+            for raw, n_bytes in self._read(path):
+                table = self._without_row_numbers(raw, path)
+                names = names or table.column_names
+                _check_same(names, table.column_names, path)
+                skipped = min(left, len(table))
+                left -= skipped
+                if skipped < len(table) or not len(table):
+                    yield table.slice(skipped).select(names)
+                if progress is not None:
+                    progress(n_bytes)
+        if left:
+            raise InputError(
+                f"The files have {start - left:,} rows, expected at least the {start:,} that were read before. Give "
+                "the same files in the same order, with new ones after them."
+            )
+
+    def _converter_for(self, like: Fitted | None, numbers: Sequence[str]) -> CellConverter:
+        if like is None:
+            drawn = None
+            if self._format.is_text:
+                drawn, _ = sample_rows(self.chunks(), KINDS_FROM, np.random.default_rng(0))
+            return self._converter_from(drawn, numbers)
+        schema = getattr(like, "schema_", None)
+        if not isinstance(schema, Schema):
+            raise ParameterError(
+                f"like is a {type(like).__name__}, expected a fitted DriftDetector or MDLFWF. Leave it out, and name "
+                "the columns of numbers instead."
+            )
+        return converter_like(schema, self._missing, is_text=self._format.is_text)
+
+    def _converter_from(self, drawn: Any, numbers: Sequence[str]) -> CellConverter:
+        if drawn is None or not self._format.is_text:
+            return CellConverter(dict.fromkeys(numbers, "number"), self._missing)
+        bare = CellConverter(missing=self._missing)(drawn)
+        return CellConverter(infer_kinds(bare, numbers), self._missing)
+
+    def _read(self, path: Path) -> Iterator[tuple[Any, int]]:
+        import pyarrow as pa  # noqa: PLC0415
+
+        try:
+            yield from self._format.read(path, self._dialect, self._notes)
+        except (pa.ArrowInvalid, pa.ArrowKeyError, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
+            raise InputError(f"{path} cannot be read as {self.file_format}: {_first_line(error)}") from error
+        except (OSError, UnicodeError, EOFError) as error:
+            raise InputError(f"{path!a} cannot be read: {_first_line(error)}") from error
+
+    def _without_row_numbers(self, table: Any, path: Path) -> Any:
+        """Table without row numbers that were written along, and without types that few functions take."""
+        numbers = [name for name in table.column_names if not name.strip() or ROW_NUMBERS.fullmatch(name)]
+        for name in numbers:
+            self._notes.add(f"{path.name} has a column {name!r} of row numbers or without a name: it was ignored.")
+        return _with_common_types(table.drop_columns(numbers) if len(numbers) < table.num_columns else table)
+
+
+def open_files(
+    place: str | os.PathLike[str],
+    *,
+    file_format: str | None = None,
+    separator: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
+    missing: Sequence[str] = (),
+) -> TableFiles:
+    r"""Files behind a path, a folder or a glob: CSV (also compressed), Parquet or Feather.
+
+    No file is ever in memory as a whole. Needs pyarrow (extra ``cli``).
+
+    Parameters
+    ----------
+    place : str or path
+        A file, a folder (all files of a known ending in it and below it), or a glob such as ``day-*.parquet``.
+    file_format : {"csv", "parquet", "feather"}, optional
+        Format of the files, whatever their endings say.
+    separator, decimal, encoding : str, optional
+        How CSV files are written. What is not given is found out from their first lines.
+    missing : sequence of str
+        Further words, or numbers, that stand for a missing cell, such as ``"-200"``.
+
+    Returns
+    -------
+    files : TableFiles
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "rows.csv").write_text("size;colour\n1,5;red\n?;blue\n")
+    >>> files = open_files(folder / "rows.csv", missing=["?"])
+    >>> [table.to_pydict() for table in files.tables()]
+    [{'size': [1.5, None], 'colour': ['red', 'blue']}]
+
+    A detector reads the files of a window as its reference was read:
+
+    >>> import gapdrift as gd
+    >>> _ = (folder / "january.csv").write_text("size\n" + "1.5\n2.5\nNA\n2.0\n" * 50)
+    >>> _ = (folder / "february.csv").write_text("size\n" + "1.5\n2.5\nspoilt\n2.0\n" * 25)
+    >>> detector = gd.DriftDetector(random_state=0).fit(open_files(folder / "january.csv").tables())
+    >>> window = open_files(folder / "february.csv")
+    >>> detector.test(window.tables(like=detector)).drift
+    False
+    >>> window.notes
+    ("Column 'size' has 25 cell(s) that are no numbers, such as 'spoilt': they count as missing.",)
+    """
+    _require_pyarrow()
+    if file_format is not None:
+        check_choice("file_format", file_format, tuple(FORMATS))
+    where = os.fspath(place)
+    paths = find_files(where, file_format)
+    found = {file_format or format_of(path) for path in paths}
+    if len(found) > 1:
+        raise InputError(
+            f"{where} has files of the formats {', '.join(sorted(str(name) for name in found))}, expected one. Name "
+            "one of them by a glob such as '*.parquet'."
+        )
+    name = found.pop()
+    if name is None:
+        raise InputError(
+            f"{paths[0]} has none of the endings {all_endings()} (CSV also compressed: "
+            f"{', '.join(FORMATS['csv'].compressions)}). Name its format."
+        )
+    return TableFiles(paths, name, CsvDialect(separator, decimal, encoding), missing)
+
+
+def _require_pyarrow() -> None:
+    try:
+        import pyarrow as pa  # noqa: F401, PLC0415
+    except ImportError as error:
+        raise InputError("Reading files needs pyarrow: pip install 'gapdrift[cli]'.") from error
+
+
+def _with_common_types(table: Any) -> Any:
+    """Table without views and run-end encoding, which few functions take."""
+    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow.compute as pc  # noqa: PLC0415
+
+    for index, kind in enumerate(table.schema.types):
+        if pa.types.is_run_end_encoded(kind):
+            chunks = [pc.run_end_decode(chunk) for chunk in table.column(index).chunks]
+            table = table.set_column(index, table.column_names[index], pa.chunked_array(chunks, kind.value_type))
+        elif kind in {pa.string_view(), pa.binary_view()}:
+            plain = pa.string() if kind == pa.string_view() else pa.binary()
+            table = table.set_column(index, table.column_names[index], table.column(index).cast(plain))
+    return table
+
+
+def _check_same(names: list[str], found: list[str], path: Path) -> None:
+    if len(set(found)) < len(found):
+        twice = sorted({name for name in found if found.count(name) > 1})
+        raise InputError(f"{path} has the column(s) {', '.join(twice)} more than once, expected different names.")
+    if set(names) != set(found):
+        lacking = ", ".join(sorted(set(names) - set(found))) or "none"
+        new = ", ".join(sorted(set(found) - set(names))) or "none"
+        raise InputError(
+            f"{path} has other columns than the files before it (lacking: {lacking}; new: {new}), expected the same in "
+            "all. Compare them apart."
+        )
+
+
+def _first_line(error: Exception) -> str:
+    """The first line of another library's message, with what to do where that is known."""
+    line = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    advice = {
+        "invalid UTF8": " Name the encoding, such as latin-1.",
+        "Expected": " Does every line have as many cells as the first? Name the separator.",
+        "Not an Arrow file": " Files of the Arrow stream format and of Feather 1 have to be written anew.",
+    }
+    return line + next((text for words, text in advice.items() if words in line), "")

@@ -1,0 +1,163 @@
+"""Rows of a stream in plain form: arrays of numbers, texts and missing cells, whatever table they came in.
+
+Rows wait in this form until they are counted, and are stored in it.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gapdrift.detectors.base import Detector
+from gapdrift.errors import ParameterError
+from gapdrift.tables.frame import RawColumn, Table, is_missing
+from gapdrift.tables.schema import number_as_category
+
+__all__ = ["Columns", "Rows", "columns_of"]
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Columns that a detector compares.
+
+    Parameters
+    ----------
+    names : tuple of str
+        The columns of an array are called x0, x1, ...
+    named : bool
+        Whether the names are the user's own.
+    ignored : tuple of str
+        Columns that a table may have, but that take no part.
+    """
+
+    names: tuple[str, ...]
+    named: bool
+    ignored: tuple[str, ...]
+
+
+def columns_of(detector: Detector) -> Columns:
+    """Columns that a fitted detector compares.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gapdrift as gd
+    >>> columns_of(gd.DriftDetector().fit(np.random.default_rng(0).normal(size=(100, 2)))).names
+    ('x0', 'x1')
+    """
+    names = getattr(detector, "feature_names_in_", None)
+    if names is not None:
+        return Columns(tuple(map(str, names)), True, detector.ignored_columns_)
+    width = getattr(detector, "n_features_in_", None)
+    if width is None:
+        raise ParameterError(
+            f"This {type(detector).__name__} has neither feature_names_in_ nor n_features_in_, expected one of them: "
+            "its fit has to set the names, or the number, of the columns that it compares."
+        )
+    return Columns(tuple(f"x{place}" for place in range(width)), False, ())
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Some rows: for each column an array of numbers (NaN is missing) or of texts, truth values and None.
+
+    Parameters
+    ----------
+    cells : dict of str to (rows,) array
+    named : bool
+        Whether the names are the user's own.
+
+    Examples
+    --------
+    >>> rows = Rows.read(Table.read({"size": [1, None], "colour": ["red", "blue"]}), ["size", "colour"])
+    >>> rows.cells
+    {'size': array([ 1., nan]), 'colour': array(['red', 'blue'], dtype=object)}
+    """
+
+    cells: dict[str, NDArray[Any]]
+    named: bool
+
+    @classmethod
+    def read(cls, table: Table, names: Sequence[str]) -> "Rows":
+        """Rows of a table: some of its columns, or all columns of an array."""
+        chosen = [name for name in names if name in table.names] if table.named else table.names
+        return cls({name: _plain(table, name) for name in chosen}, table.named)
+
+    @classmethod
+    def join(cls, pieces: Sequence["Rows"]) -> "Rows":
+        """All rows of several pieces, in their order."""
+        if len(pieces) == 1:
+            return pieces[0]
+        first = pieces[0]
+        return cls({name: _concatenate([rows.cells[name] for rows in pieces]) for name in first.cells}, first.named)
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(next(iter(self.cells.values()))) if self.cells else 0
+
+    def take(self, places: Any) -> "Rows":
+        """Rows at some places, or of a slice."""
+        return Rows({name: column[places] for name, column in self.cells.items()}, self.named)
+
+    def table(self) -> Any:
+        """Table that a detector takes: a dict of arrays, or a 2-d array where columns have no names."""
+        return self.cells if self.named else np.column_stack(list(self.cells.values()))
+
+    def packed(self, prefix: str) -> dict[str, NDArray[Any]]:
+        """Arrays that can be stored without pickle, from which `unpacked` makes the rows again."""
+        numbers = [name for name, column in self.cells.items() if column.dtype != object]
+        texts = {name: column.tolist() for name, column in self.cells.items() if column.dtype == object}
+        head = json.dumps([self.named, list(self.cells), numbers, texts]).encode()
+        arrays = {f"{prefix}{place}": self.cells[name] for place, name in enumerate(numbers)}
+        return {f"{prefix}head": np.frombuffer(head, dtype=np.uint8), **arrays}
+
+    @classmethod
+    def unpacked(cls, arrays: Mapping[str, NDArray[Any]], prefix: str) -> "Rows":
+        """Rows that were packed."""
+        named, names, numbers, texts = json.loads(arrays[f"{prefix}head"].tobytes())
+        columns = {name: arrays[f"{prefix}{place}"] for place, name in enumerate(numbers)}
+        columns |= {name: _objects(cells) for name, cells in texts.items()}
+        return cls({name: columns[name] for name in names}, named)
+
+
+def _plain(table: Table, name: str) -> NDArray[Any]:
+    column = table.column(name)
+    if column.kind == "date":
+        return _objects([None if is_missing(cell) else str(cell) for cell in _source_cells(table, name)])
+    if column.kind in {"number", "integer"} and not column.is_boolean:
+        return column.values
+    return _objects(_cells(column))
+
+
+def _source_cells(table: Table, name: str) -> list[Any]:
+    source = table.stored(name) if table.named else table.frame[:, table.names.index(name)]
+    cells: list[Any] = np.ma.asarray(source).tolist() if isinstance(source, np.ndarray) else source.to_list()
+    return cells
+
+
+def _cells(column: RawColumn) -> list[Any]:
+    present = [bool(cell) if column.is_boolean else cell for cell in column.values.tolist()]
+    return [None if gone else cell for cell, gone in zip(present, column.missing.tolist(), strict=True)]
+
+
+def _concatenate(arrays: list[NDArray[Any]]) -> NDArray[Any]:
+    """One array of several; where some have texts, the numbers of the others become texts too."""
+    if not any(array.dtype == object for array in arrays):
+        return np.concatenate(arrays)
+    cells = [cell for array in arrays for cell in array.tolist()]
+    if any(isinstance(cell, str) for cell in cells):
+        cells = [_as_text(cell) for cell in cells]
+    return _objects(cells)
+
+
+def _as_text(cell: Any) -> str | None:
+    if cell is None or cell != cell:
+        return None
+    return number_as_category(cell) if isinstance(cell, float) else str(cell)
+
+
+def _objects(cells: list[Any]) -> NDArray[Any]:
+    return np.array([*cells, None], dtype=object)[:-1]
