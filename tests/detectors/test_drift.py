@@ -6,7 +6,7 @@ import pytest
 from sklearn.base import clone
 
 import gapdrift as gd
-from gapdrift.models.hot_deck import GaussianResiduals
+from gapdrift.models.gaussian import FactorPrecision
 
 
 def detector(**settings):
@@ -125,16 +125,6 @@ def test_summary_names_the_columns(drifted):
     assert "dependence p < 1e-9" in text
 
 
-def test_boosted_distances_are_a_choice(gaussian_drift):
-    reference = gaussian_drift.sample(300, severity=0, missing=0.2, rng=1)
-    boosted = detector(distance="boosted").fit(reference)
-    assert boosted.reference_.profile.boosted is not None
-    assert boosted.test(gaussian_drift.sample(300, severity=0, missing=0.2, rng=2)).drift is False
-    assert boosted.test(gaussian_drift.sample(300, severity=10, missing=0.2, rng=3)).drift is True
-    weights = boosted.evidence_.sums["statistics"][boosted.reference_.profile.layout.bins]
-    assert weights.sum() == pytest.approx(300)
-
-
 def test_no_complete_row_and_half_of_the_cells(rng):
     mixing = rng.normal(size=(8, 8))
 
@@ -171,7 +161,7 @@ def test_a_thousand_columns(rng):
         return np.where(rng.random(rows.shape) < 0.1, np.nan, rows)
 
     fitted = detector().fit(draw())
-    assert isinstance(fitted.reference_.profile.residuals, GaussianResiduals)
+    assert isinstance(fitted.reference_.profile.precision, FactorPrecision)
     assert fitted.test(draw()).p_value > 0.001
     assert fitted.test(draw(shift=1.0)).drift is True
 
@@ -198,7 +188,7 @@ def test_false_alarms_hold():
 
 
 def test_parameters_follow_scikit_learn():
-    copy = clone(detector(alpha=0.01, min_effect=0.1, distance="boosted"))
+    copy = clone(detector(alpha=0.01, min_effect=0.1, n_bins=7))
     assert copy.get_params()["min_effect"] == 0.1
     assert not hasattr(copy, "reference_")
 
@@ -209,7 +199,7 @@ def test_parameters_follow_scikit_learn():
         {"alpha": 0},
         {"alpha": None},
         {"random_state": "seed"},
-        {"distance": "far"},
+        {"n_bins": 1},
         {"min_effect": -1},
         {"min_effect": float("inf")},
         {"target": "label"},
@@ -329,11 +319,6 @@ def test_any_unit_will_do(rng, scale):
     result = detector().fit(rng.normal(size=(100, 2)) * scale).test(rng.normal(size=(50, 2)))
     assert 0 < result.p_value <= 1
     assert result.to_json()
-
-
-def test_boosted_distances_need_some_rows(rng):
-    with pytest.raises(gd.errors.InputError, match="at least 60"):
-        detector(distance="boosted").fit(rng.normal(size=(20, 8)))
 
 
 def test_charts_of_odd_names_and_of_nothing(stations, rng, tmp_path):

@@ -11,7 +11,7 @@ from gapdrift.detectors.reference import Setting
 from gapdrift.errors import StorageError
 from gapdrift.inference.contrast import Shape
 from gapdrift.models.imputation import ConstantFill
-from gapdrift.models.normal_scores import Scores
+from gapdrift.models.normal_scores import NormalScores
 from gapdrift.models.partition import Partition
 from gapdrift.persistence.archive import pack, reading
 from gapdrift.persistence.codec import Reader, Writer, read_record
@@ -58,7 +58,7 @@ def test_numbers_of_numpy_become_plain_ones():
 
 def test_arrays_of_each_kind_come_back():
     knots = (np.array([1.0, 2.0]), np.array([-1.0, 1.0]))
-    found = through_a_file(Scores((knots, None)))
+    found = through_a_file(NormalScores((knots, None)))
     assert found.knots[1] is None
     assert all(np.array_equal(one, two) for one, two in zip(found.knots[0], knots, strict=True))
     partition = through_a_file(Partition(np.eye(2), np.array([3, 4])))
@@ -77,7 +77,7 @@ def test_infinity_has_a_meaning_only_where_a_field_says_so():
     with pytest.raises(StorageError, match="finite"):
         through_a_file(Shape(flat, np.array([np.nan, 1.0]), flat > 0, flat + 1, flat, flat > 0))
     with pytest.raises(StorageError, match="finite"):
-        through_a_file(Scores(((np.array([1.0, 2.0]), np.array([np.nan, 1.0])),)))
+        through_a_file(NormalScores(((np.array([1.0, 2.0]), np.array([np.nan, 1.0])),)))
 
 
 def test_names_of_sums_may_be_anything():
@@ -172,7 +172,7 @@ def test_arrays_of_another_type(array):
 def test_an_array_serves_once_and_none_is_left_over():
     node = {"array": "a.npy"}
     with pytest.raises(StorageError, match="array of its own"):
-        read(Scores, {"type": "Scores", "knots": [[node, node]]}, {"a.npy": np.arange(2.0)})
+        read(NormalScores, {"type": "NormalScores", "knots": [[node, node]]}, {"a.npy": np.arange(2.0)})
     data = io.BytesIO(pack("thing", None, {"a.npy": np.zeros(2)}))
     with reading(data) as package, pytest.raises(StorageError, match="belongs to nothing"):
         Reader(package).finish()

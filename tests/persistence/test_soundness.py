@@ -4,13 +4,12 @@ import numpy as np
 import pytest
 
 import gapdrift as gd
-from gapdrift.counting.profile import Layout
 from gapdrift.detectors.mdlfwf.regressors import TrainingPairs, TreeEnsemble
 from gapdrift.errors import StorageError
-from gapdrift.models.gaussian import DenseGaussian, FactorGaussian
-from gapdrift.models.hot_deck import EmpiricalResiduals, GaussianResiduals
+from gapdrift.inference.null import Null
+from gapdrift.models.gaussian import DensePrecision, FactorPrecision
 from gapdrift.models.imputation import ChainedRegressions, ConstantFill
-from gapdrift.models.normal_scores import Scores
+from gapdrift.models.normal_scores import NormalScores
 from gapdrift.models.partition import Partition
 from gapdrift.results.result import Histogram
 from gapdrift.tables.histograms import HistogramAxis
@@ -45,23 +44,26 @@ def test_sound_parts_pass():
         Schema((Column("x", "empty"),)),
         Schema((Column("x", "number"), Column("x", "number"))),
         Schema(tuple(Column(str(index), "category", (), 10_000) for index in range(3))),
-        Scores(((np.array([1.0]), np.array([1.0])),)),
-        Scores(((np.array([1.0, 1.0]), np.array([1.0, 2.0])),)),
-        Scores(((np.array([1.0, 2.0]), np.array([1.0])),)),
-        DenseGaussian(np.zeros(2), np.eye(3)),
-        DenseGaussian(np.zeros(2), -np.eye(2)),
-        DenseGaussian(np.array(1.0), np.eye(1)),
-        FactorGaussian(np.zeros(2), np.ones((2, 1)), np.zeros(2)),
-        FactorGaussian(np.zeros(2), np.ones((3, 1)), np.ones(2)),
-        EmpiricalResiduals(np.eye(2), np.eye(2), np.zeros((4, 3))),
-        EmpiricalResiduals(-np.eye(2), np.eye(2), np.zeros((4, 2))),
-        GaussianResiduals(FactorGaussian(np.zeros(2), np.ones((2, 1)), np.ones(2)), np.zeros((4, 3)), np.ones(2)),
+        NormalScores(((np.array([1.0]), np.array([1.0])),)),
+        NormalScores(((np.array([1.0, 1.0]), np.array([1.0, 2.0])),)),
+        NormalScores(((np.array([1.0, 2.0]), np.array([1.0])),)),
+        NormalScores(((np.array([1.0, 2.0]), np.array([1.0, 1e9])),)),
+        NormalScores(((np.arange(9_999.0), np.zeros(9_999)),)),
+        DensePrecision(np.ones((2, 3))),
+        DensePrecision(-np.eye(2)),
+        DensePrecision(np.array(1.0)),
+        DensePrecision(np.eye(1_001)),
+        FactorPrecision(np.ones((2, 1)), np.zeros(2)),
+        FactorPrecision(np.ones((3, 1)), np.ones(2)),
+        FactorPrecision(np.ones((2, 99)), np.ones(2)),
+        Null(np.array([1, 0]), np.eye(2), 10),
+        Null(np.array([0, 1]), np.eye(3), 10),
+        Null(np.array([0, 1]), np.array([[1.0, 0.5], [0.2, 1.0]]), 10),
+        Null(np.array([0, 1]), 5.0 * np.eye(2), 10),
+        Null(np.array([0, 1]), np.eye(2), 0),
         HistogramAxis((0.0, 1.0), ()),
         HistogramAxis(tuple([0.0] * 21), ()),
         HistogramAxis((0.0,), ("a",)),
-        Layout(slice(1, 2), slice(2, 3), slice(3, 4), slice(4, 5), slice(5, 6)),
-        Layout(slice(0, 2), slice(3, 3), slice(3, 4), slice(4, 5), slice(5, 6)),
-        Layout(slice(0, 2), slice(2, 1), slice(1, 4), slice(4, 5), slice(5, 6)),
         ConstantFill(np.zeros((2, 2))),
         replace(CHAIN, columns=np.array([2])),
         replace(CHAIN, neighbours=np.array([[-1]])),
@@ -112,27 +114,36 @@ def test_fitted_references_pass(conditional, fuzzy):
     [
         lambda profile: {"owner": profile.owner[:-1]},
         lambda profile: {"owner": profile.owner + 100},
-        lambda profile: {"is_level": profile.is_level[:-1]},
-        lambda profile: {"scores": Scores(profile.scores.knots[1:])},
+        lambda profile: {"is_category": profile.is_category[:-1]},
+        lambda profile: {"mean": profile.mean[:-1]},
+        lambda profile: {"mean": np.full_like(profile.mean, 1e308)},
+        lambda profile: {"entropy": profile.entropy[None]},
+        lambda profile: {"donors": profile.donors[:, 1:]},
+        lambda profile: {"donors": profile.donors[:0]},
+        lambda profile: {"moments": None},
+        lambda profile: {"moments": profile.moments[1:]},
+        lambda profile: {"n_spread": 3},
+        lambda profile: {"n_spread": 2**20},
+        lambda profile: {"n_learned": 0},
+        lambda profile: {"paired": profile.paired[::-1]},
+        lambda profile: {"paired": profile.paired + 1},
+        lambda profile: {"missing_paired": -profile.missing_paired},
+        lambda profile: {"scores": NormalScores(profile.scores.knots[1:])},
         lambda profile: {"directions": profile.directions[:, :-1]},
         lambda profile: {"directions": profile.directions[:-1]},
         lambda profile: {"centres": profile.centres[:, 1:]},
         lambda profile: {"centres": profile.centres[:0]},
-        lambda profile: {"centres": np.repeat(profile.centres, 300, axis=0), "bin_rows": None},
+        lambda profile: {
+            "centres": np.repeat(profile.centres, 300, axis=0),
+            "bin_rows": np.repeat(profile.bin_rows, 300),
+        },
         lambda profile: {"bin_rows": profile.bin_rows[1:]},
-        lambda profile: {"products": profile.products + 1},
-        lambda profile: {"gap_pairs": -profile.gap_pairs},
-        lambda profile: {"layout": Layout.of(1, 2, 3, 4, 5)},
-        lambda profile: {"model": DenseGaussian(np.zeros(2), np.eye(2))},
-        lambda profile: {"residuals": EmpiricalResiduals(np.eye(2), np.eye(2), np.zeros((4, 2)))},
+        lambda profile: {"precision": DensePrecision(np.eye(2))},
+        lambda profile: {"precision": FactorPrecision(np.ones((len(profile.mean), 1)), np.ones(len(profile.mean)))},
     ],
 )
 def test_profiles_whose_parts_do_not_fit(conditional, change):
     refused(replace(conditional.profile, **change(conditional.profile)))
-
-
-def far_away(model):
-    return replace(model, mean=np.full_like(model.mean, 1e308))
 
 
 @pytest.mark.parametrize(
@@ -146,7 +157,10 @@ def far_away(model):
         lambda whole: {"evidence": gd.Evidence(5, {}, whole.origin)},
         lambda whole: {"schema": Schema(whole.schema.columns[1:])},
         lambda whole: {"shape": replace(whole.shape, skewness=whole.shape.skewness[1:])},
-        lambda whole: {"profile": replace(whole.profile, model=far_away(whole.profile.model))},
+        lambda whole: {"profile": replace(whole.profile, donors=np.full_like(whole.profile.donors, 1e308))},
+        lambda whole: {"values_null": whole.missing_null},
+        lambda whole: {"missing_null": whole.values_null},
+        lambda whole: {"evidence": gd.Evidence(5, dict(whole.evidence.sums) | {"bins": np.zeros(1)}, whole.origin)},
     ],
 )
 def test_references_whose_parts_do_not_fit(conditional, change):

@@ -86,6 +86,9 @@ def read_rows(  # one loop over rows, so that each is in the cache once
             scores[row, column] = (entry >> 8) * here * unit
             code |= np.uint64(1 - here) << np.uint64(owner[column] & 63)
             bars[column, entry & 255] += here
+        # An input column without any value in the reference has no matrix column.
+        for place in range(missing.shape[1]):
+            code |= np.uint64(missing[row, place]) << np.uint64(place & 63)
         identity[row], codes[row] = mixed, code
     return -1
 

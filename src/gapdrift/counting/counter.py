@@ -76,20 +76,20 @@ class Counter:
     Parameters
     ----------
     profile : Profile
-    axes : tuple of HistogramAxis
+    histogram_axes : tuple of HistogramAxis
         Histogram of each input column.
     """
 
-    def __init__(self, profile: Profile, axes: tuple[HistogramAxis, ...]) -> None:
-        self.profile, self.axes = profile, axes
+    def __init__(self, profile: Profile, histogram_axes: tuple[HistogramAxis, ...]) -> None:
+        self.profile, self.histogram_axes = profile, histogram_axes
         self.filler = make_filler(profile)
         self.bin_table = make_bin_table(profile)
         self._table = profile.score_table
         self._mixer = _mixers(len(profile.owner))
         self._chunk = min(CHUNK, max(CHUNK_CELLS // max(len(profile.owner), 1), 16))
         # The first matrix column of each input column, and whether each has one.
-        self._first_of = np.searchsorted(profile.owner, np.arange(len(axes)))
-        self._intervals = _cell_intervals(profile, axes)
+        self._first_of = np.searchsorted(profile.owner, np.arange(len(histogram_axes)))
+        self._intervals = _cell_intervals(profile, histogram_axes)
 
     def count(self, chunks: Iterable[Encoded | Matrix], n_rows: int) -> dict[str, NDArray[np.float64]]:
         """Sums over rows, as `gapdrift.counting.statistics` describes them, and histograms.
@@ -159,7 +159,7 @@ class Counter:
             "squares": np.zeros((n_paired, n_paired)),
             "bins": np.zeros(n_bins),
             "bin_products": np.zeros((n_bins, n_bins)),
-            "cells": np.zeros(sum(map(len, self.axes))),
+            "cells": np.zeros(sum(map(len, self.histogram_axes))),
         }
 
     def _add(self, sums: dict[str, Any], scored: _Scored, filled: FilledRows, code: Any) -> None:
@@ -237,7 +237,7 @@ class Counter:
         return incomplete[filled.observed_entropy()[incomplete] < ENOUGH_BITS]
 
     def _score(self, values: Matrix, missing: Mask | None, bars: NDArray[np.int64], code: Any) -> _Scored:
-        if code is not None and len(self.axes) <= 64:
+        if code is not None and len(self.histogram_axes) <= 64:
             return self._score_compiled(values, missing, bars, code)
         turned = np.array(values.T, order="C")
         inputs = np.isnan(values) if missing is None else missing
@@ -271,7 +271,7 @@ class Counter:
 
     @cached_property
     def _packed(self) -> tuple[Any, ...]:
-        """Arrays that machine code takes: axes, knots, and scores with intervals."""
+        """Arrays that machine code takes: histogram_axes, knots, and scores with intervals."""
         table = self._table
         knots = [table.ranked.get(column, np.zeros(0)) for column in range(len(table.low))]
         starts = np.concatenate([[0], np.cumsum([len(part) for part in knots])])
@@ -281,11 +281,11 @@ class Counter:
 
     def _count_categories(self, values: Matrix) -> Vector | float:
         """Rows of each category; 0 in the places of numbers."""
-        if not any(axis.labels for axis in self.axes):
+        if not any(axis.labels for axis in self.histogram_axes):
             return 0.0
         parts = [
             count_categories(values[:, self.profile.owner == index], axis) if axis.labels else np.zeros(len(axis))
-            for index, axis in enumerate(self.axes)
+            for index, axis in enumerate(self.histogram_axes)
         ]
         return np.concatenate(parts)
 
@@ -293,18 +293,18 @@ class Counter:
         """Counts of numbers, all columns one after the other; 0 in the places of categories."""
         parts = [
             bars[place].astype(float) if axis.edges else np.zeros(len(axis))
-            for place, axis in zip(self._first_of, self.axes, strict=True)
+            for place, axis in zip(self._first_of, self.histogram_axes, strict=True)
         ]
         return np.concatenate(parts) if parts else np.zeros(0)
 
 
-def _cell_intervals(profile: Profile, axes: tuple[HistogramAxis, ...]) -> NDArray[np.uint8]:
+def _cell_intervals(profile: Profile, histogram_axes: tuple[HistogramAxis, ...]) -> NDArray[np.uint8]:
     """Histogram interval of each cell of each column of numbers: (columns, cells)."""
     places = profile.score_table.places
     found = np.zeros(places.shape, dtype=np.uint8)
     for column, owner in enumerate(profile.owner.tolist()):
-        if axes[owner].edges:
-            found[column] = interval_of(places[column], axes[owner])
+        if histogram_axes[owner].edges:
+            found[column] = interval_of(places[column], histogram_axes[owner])
     return found
 
 

@@ -19,7 +19,7 @@ from gapdrift.models.gaussian import (
     fitted_rows,
     precision_of,
 )
-from gapdrift.models.gaussian.filling import FactorPrecision
+from gapdrift.models.gaussian.filling import MAX_ENTRY, FactorPrecision
 from gapdrift.models.hot_deck import complete_rows, make_donors
 from gapdrift.models.normal_scores import MAX_SCORE, N_CELLS, UNIT, NormalScores, ScoreTable, fit_normal_scores
 from gapdrift.models.partition import ROWS_PER_BIN, Partition, fit_partition
@@ -134,19 +134,15 @@ class Profile:
         expect(np.abs(self.mean).max() <= MAX_SCORE, f"means up to {MAX_SCORE}")
         expect_shape(self.donors, (-1, size), "donors")
         expect(0 < len(self.donors) <= MAX_DONORS, f"up to {MAX_DONORS} donors")
+        expect(np.abs(self.donors).max() <= MAX_ENTRY, f"donors up to {MAX_ENTRY:g}")
         self._check_precision(size)
         expect_shape(self.directions, (size, -1), "directions")
         expect(self.directions.shape[1] <= MAX_DIRECT, f"up to {MAX_DIRECT} directions")
         expect_shape(self.centres, (-1, self.directions.shape[1]), "centres")
         expect(0 < len(self.centres) <= MAX_BINS, f"up to {MAX_BINS} bins")
         Partition(self.centres, self.bin_rows).check_stored()
-        for places, stop, most in (
-            (self.paired, size, MAX_PAIRED),
-            (self.missing_paired, n_inputs, MAX_MISSING_PAIRED),
-        ):
-            expect_shape(places, (-1,), "paired columns")
-            expect_range(places, 0, stop, "paired columns")
-            expect(len(places) <= most and np.all(np.diff(places) > 0), "different paired columns, in order")
+        _check_places(self.paired, size, MAX_PAIRED)
+        _check_places(self.missing_paired, n_inputs, MAX_MISSING_PAIRED)
         expect(self.n_spread in {2**power for power in range(10)}, "completions that are a power of two")
         expect(self.n_learned > 0, "rows that were learned from")
 

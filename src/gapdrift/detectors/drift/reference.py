@@ -90,7 +90,7 @@ class DriftReference:
         Of the statistics of the reference's rows.
     values_null, missing_null : Null
         How these statistics vary together.
-    axes : tuple of HistogramAxis
+    histogram_axes : tuple of HistogramAxis
     evidence : Evidence
         Of the reference itself.
     origin : str
@@ -104,7 +104,7 @@ class DriftReference:
     shape: Shape
     values_null: Null
     missing_null: Null
-    axes: tuple[HistogramAxis, ...]
+    histogram_axes: tuple[HistogramAxis, ...]
     evidence: Evidence
     origin: str
     min_effect: float
@@ -133,8 +133,8 @@ class DriftReference:
         schema, profile = self.schema, self.profile
         expect(np.array_equal(profile.owner, schema.owner), "the columns of the schema")
         expect(len(profile.entropy) == len(schema.columns), "missingness of all columns")
-        expect(len(self.axes) == len(schema.columns), "a histogram for each column")
-        for axis, column in zip(self.axes, schema.columns, strict=True):
+        expect(len(self.histogram_axes) == len(schema.columns), "a histogram for each column")
+        for axis, column in zip(self.histogram_axes, schema.columns, strict=True):
             axis.check_fits(column)
         expect(self.min_effect >= 0, "a min_effect from 0")
         expect_shape(self.shape.skewness, (profile.layout.size,), "skewness")
@@ -147,7 +147,7 @@ class DriftReference:
 
     @cached_property
     def _counter(self) -> Counter:
-        return Counter(self.profile, self.axes)
+        return Counter(self.profile, self.histogram_axes)
 
     def test(self, window: Evidence, alpha: float) -> DriftResult:
         """Result of the evidence of a window against that of the reference."""
@@ -187,10 +187,10 @@ def fit_drift_reference(table: Any, settings: DriftSettings, rng: np.random.Gene
         )
     learned, compared, split = _split(rows, schema, rng)
     profile = fit_profile(learned, compared, schema, rng, n_rows=table.n_rows, n_bins=settings.n_bins)
-    axes = fit_axes(rows, schema)
-    counter = Counter(profile, axes)
+    histogram_axes = fit_axes(rows, schema)
+    counter = Counter(profile, histogram_axes)
     shape, values_null, missing_null = _describe(profile, counter, compared, rng)
-    origin = _fingerprint(schema, profile, axes)
+    origin = _fingerprint(schema, profile, histogram_axes)
     whole = table if sample is not table else compared
     evidence = _count(counter, schema, origin, whole, pool_singletons=True)
     reference = DriftReference(
@@ -199,7 +199,7 @@ def fit_drift_reference(table: Any, settings: DriftSettings, rng: np.random.Gene
         shape,
         values_null,
         missing_null,
-        axes,
+        histogram_axes,
         evidence,
         origin,
         settings.min_effect,
@@ -340,9 +340,9 @@ def _count(counter: Counter, schema: Schema, origin: str, table: Any, *, pool_si
     return Evidence(source.n_rows, sums, origin, frozenset(notes))
 
 
-def _fingerprint(schema: Schema, profile: Profile, axes: tuple[HistogramAxis, ...]) -> str:
+def _fingerprint(schema: Schema, profile: Profile, histogram_axes: tuple[HistogramAxis, ...]) -> str:
     """Short text that differs where counts would."""
-    digest = hashlib.sha256(repr((schema.named, schema.columns, axes)).encode())
+    digest = hashlib.sha256(repr((schema.named, schema.columns, histogram_axes)).encode())
     digest.update(profile.fingerprint())
     return digest.hexdigest()[:16]
 
@@ -433,10 +433,10 @@ def _features(reference: DriftReference, comparison: Comparison, tests: FeatureT
     before, after = comparison.missing_rates
     missing_p = np.maximum(entry_p_values(comparison.contrast.part(comparison.profile.layout.rates)), SMALLEST_P)
     missing_adjusted, adjusted = holm(missing_p), holm(tests.p_values)
-    ends = np.cumsum([len(axis) for axis in reference.axes])
+    ends = np.cumsum([len(axis) for axis in reference.histogram_axes])
     empty = _is_empty(comparison)
     found = []
-    for index, (column, axis) in enumerate(zip(reference.schema.columns, reference.axes, strict=True)):
+    for index, (column, axis) in enumerate(zip(reference.schema.columns, reference.histogram_axes, strict=True)):
         cells = slice(int(ends[index]) - len(axis), int(ends[index]))
         tested = column.kind != "empty" and not empty[index]
         found.append(

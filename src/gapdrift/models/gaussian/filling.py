@@ -16,13 +16,16 @@ from gapdrift.models.gaussian.factor import MAX_RANK, FactorGaussian, conditiona
 from gapdrift.models.gaussian.patterns import Floats, Patterns, apply, inverse
 from gapdrift.persistence.records import expect, expect_shape, expecting, stored
 
-__all__ = ["DensePrecision", "FactorPrecision", "Precision", "exact_precision", "fill", "precision_of"]
+__all__ = ["MAX_ENTRY", "DensePrecision", "FactorPrecision", "Precision", "exact_precision", "fill", "precision_of"]
 
 SIGNIFICAND = 53
 """Bits of a double."""
 
 MAX_STORED = 1_000
 """Columns of a full matrix that is read from a file: its inverse is held in memory."""
+
+MAX_ENTRY = 1e12
+"""Largest number in what is read from a file: products of a few of them are still finite."""
 
 
 @stored
@@ -44,6 +47,8 @@ class DensePrecision:
         expect_shape(self.matrix, (size, size), "a precision")
         with expecting("a precision that is positive definite"):
             np.linalg.cholesky(self.matrix)
+        for matrix in (self.matrix, inverse(self.matrix)):
+            expect(np.abs(matrix).max() <= MAX_ENTRY, f"entries of a precision and its inverse up to {MAX_ENTRY:g}")
 
     def multiply(self, rows: Floats) -> Floats:
         """P x of each row."""
@@ -77,7 +82,8 @@ class FactorPrecision:
         expect_shape(self.noise, (-1,), "noise")
         expect_shape(self.loadings, (len(self.noise), -1), "loadings")
         expect(self.loadings.shape[1] <= MAX_RANK, f"up to {MAX_RANK} factors")
-        expect(np.all(self.noise > 0), "positive noise")
+        expect(np.all((self.noise > 1.0 / MAX_ENTRY) & (self.noise < MAX_ENTRY)), "positive noise")
+        expect(np.abs(self.loadings).max(initial=0.0) <= MAX_ENTRY, f"loadings up to {MAX_ENTRY:g}")
 
     @cached_property
     def model(self) -> FactorGaussian:

@@ -5,7 +5,7 @@ from tests.results.report.conftest import Page
 
 def test_settings_are_shown(results):
     text = Page(results["small"].to_html()).section("origin")["text"].replace("\n", "")
-    for words in ("detectorDriftDetector", "min_effect2", "distanceclosed-form", "random_state0", "ignorenone"):
+    for words in ("detectorDriftDetector", "min_effect2", "random_state0", "ignorenone"):
         assert words in text
 
 
