@@ -59,9 +59,9 @@ def test_fit(window, monkeypatch):
     frame = dd.from_pandas(window, npartitions=4)
     whole = gd.DriftDetector(random_state=0).fit(frame)
     assert whole.evidence_.origin == gd.DriftDetector(random_state=0).fit(window).evidence_.origin
-    monkeypatch.setattr(execution, "MAX_REFERENCE", 600)
+    monkeypatch.setattr(execution, "MAX_LEARNED", 600)
     part = gd.DriftDetector(random_state=0).fit(frame)
-    assert part.evidence_.n_rows == 600
+    assert part.evidence_.n_rows == 5_000
     assert any("5,000 rows: 600 of them" in note for note in part.warnings_)
 
 

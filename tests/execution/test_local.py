@@ -58,12 +58,30 @@ def test_every_source_can_be_fitted_on(window, tmp_path):
         assert not any("stand for all" in note for note in fitted.warnings_)
 
 
-def test_of_a_large_reference_a_sample_is_taken(window, monkeypatch, tmp_path):
-    monkeypatch.setattr(execution, "MAX_REFERENCE", 500)
+@pytest.mark.parametrize("make", [gd.DriftDetector, gd.MDLFWF])
+def test_of_a_large_reference_a_sample_is_learned_from_and_all_rows_are_counted(make, window, monkeypatch, tmp_path):
+    monkeypatch.setattr(execution, "MAX_LEARNED", 500)
+    fitted = make(random_state=0).fit(sources(window, tmp_path)["folder"])
+    assert fitted.evidence_.n_rows == 5_000
+    note = "The reference has 5,000 rows: 500 of them, drawn at random, were learned from, all are compared."
+    assert note in fitted.warnings_
+    close = fitted.count(window)
+    for name, array in fitted.evidence_.sums.items():
+        assert array == pytest.approx(close.sums[name], rel=1e-9, abs=1e-7), name
+
+
+def test_of_rows_that_can_be_read_once_a_sample_stands_for_all(window, monkeypatch):
+    monkeypatch.setattr(execution, "MAX_ONCE", 500)
+    chunks = (window.iloc[start : start + 333] for start in range(0, len(window), 333))
+    fitted = gd.DriftDetector(random_state=0).fit(chunks)
+    assert fitted.evidence_.n_rows == 500
+    assert any("500 of them, drawn at random, stand for all" in note for note in fitted.warnings_)
+
+
+def test_the_same_seed_gives_the_same_reference(window, monkeypatch, tmp_path):
+    monkeypatch.setattr(execution, "MAX_LEARNED", 500)
     path = sources(window, tmp_path)["folder"]
     fitted = gd.DriftDetector(random_state=0).fit(path)
-    assert fitted.evidence_.n_rows == 500
-    assert "The reference has 5,000 rows: 500 of them, drawn at random, stand for all." in fitted.warnings_
     again = gd.DriftDetector(random_state=0).fit(path)
     assert again.evidence_.origin == fitted.evidence_.origin
     assert gd.DriftDetector(random_state=1).fit(path).evidence_.origin != fitted.evidence_.origin

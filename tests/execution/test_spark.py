@@ -63,9 +63,9 @@ def test_a_killed_worker_changes_nothing(frame, window, detector, tmp_path):
 def test_fit(frame, monkeypatch):
     whole = gd.DriftDetector(random_state=0).fit(frame)
     assert whole.evidence_.n_rows == 5_000
-    monkeypatch.setattr(execution, "MAX_REFERENCE", 600)
+    monkeypatch.setattr(execution, "MAX_LEARNED", 600)
     part = gd.DriftDetector(random_state=0).fit(frame)
-    assert part.evidence_.n_rows == 600
+    assert part.evidence_.n_rows == 5_000
     assert any("5,000 rows: 600 of them" in note for note in part.warnings_)
 
 

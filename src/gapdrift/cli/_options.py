@@ -71,9 +71,9 @@ detector_options = _together(
     click.option(
         "--reference-rows",
         type=click.IntRange(20),
-        default=100_000,
+        default=20_000,
         show_default=True,
-        help="Most rows of the reference; of a larger one so many are drawn at random.",
+        help="Most rows to learn from; of a larger reference so many are drawn at random, and all are compared.",
     ),
 )
 

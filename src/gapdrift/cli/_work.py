@@ -38,7 +38,11 @@ def fit_reference(
     _check_columns(sample.column_names, {"--number": numbers})
     with progress("Learning the reference", None):
         detector = _make(method, settings).fit(sample)
-    return detector, (*files.notes, *sample_notes(n_rows, len(sample)))
+    if n_rows > len(sample):
+        with progress("Counting the reference", files.size) as advance:
+            tables = open_files(place, **reading).tables(like=detector, progress=advance)
+            detector._count_reference(map(detector.reference_.count_own, tables))
+    return detector._note(sample_notes(n_rows, len(sample), all_counted=True)), files.notes
 
 
 def count(detector: ReferenceDetector, place: str, reading: Mapping[str, Any]) -> tuple[gd.Evidence, tuple[str, ...]]:

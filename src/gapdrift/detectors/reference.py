@@ -1,6 +1,6 @@
 """Detectors that count and judge by a fitted reference, and that can be stored."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from inspect import signature
 from os import PathLike
@@ -9,13 +9,13 @@ from typing import Any, NoReturn, Protocol, Self
 
 import numpy as np
 
+from gapdrift import execution
 from gapdrift._random import as_rng
 from gapdrift._validation import check_count, check_share
 from gapdrift._writing import write_file
 from gapdrift.counting.evidence import Evidence
 from gapdrift.detectors.base import Detector
 from gapdrift.errors import StorageError
-from gapdrift.execution import gather
 from gapdrift.persistence.codec import pack_record
 from gapdrift.persistence.records import FORMS, expect, stored
 from gapdrift.results import DriftResult
@@ -86,6 +86,10 @@ class Reference(Protocol):
 
     def count(self, table: Any) -> Evidence:
         """Evidence of the rows of a table."""
+        ...
+
+    def count_own(self, table: Any) -> Evidence:
+        """Evidence of rows of the reference itself."""
         ...
 
     def test(self, window: Evidence, alpha: float) -> DriftResult:
@@ -183,11 +187,28 @@ class ReferenceDetector(Detector):
         check_count("n_jobs", self.n_jobs, 1, optional=True)
 
     def _fit(self, rows: Any, learn: Callable[[Any], Any], rng: np.random.Generator) -> Self:
-        """Fit on rows that are brought into memory first, all of them or a sample."""
-        table, notes = gather(rows, rng)
+        """Fit on rows in memory; of others a sample is learned from, and all are counted where they are."""
+        engine = execution.engine_of(rows)
+        if engine is None:
+            with self._limited_threads():
+                return self._adopt(learn(rows))
+        again = execution.can_be_read_twice(rows)
+        table, n_rows = engine.sample(rows, execution.MAX_LEARNED if again else execution.MAX_ONCE, rng)
         with self._limited_threads():
-            reference = learn(table)
-        return self._adopt(replace(reference, notes=(*reference.notes, *notes)) if notes else reference)
+            self._adopt(learn(table))
+            if again and n_rows > len(table):
+                self._count_reference(engine.count(self.reference_.count_own, rows, self.ignored_columns_))
+        return self._note(execution.sample_notes(n_rows, len(table), all_counted=again))
+
+    def _count_reference(self, parts: Iterable[Evidence]) -> Self:
+        """Take the evidence of all rows of a reference of which a sample was learned from."""
+        reference: Any = self.reference_
+        return self._adopt(replace(reference, evidence=sum(parts, reference.evidence.zero())))
+
+    def _note(self, notes: tuple[str, ...]) -> Self:
+        """Add sentences about the reference."""
+        reference: Any = self.reference_
+        return self._adopt(replace(reference, notes=(*reference.notes, *notes))) if notes else self
 
     def _adopt(self, reference: Any) -> Self:
         """Take a reference that is fitted already."""

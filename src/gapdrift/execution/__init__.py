@@ -14,10 +14,13 @@ import numpy as np
 
 from gapdrift.counting.evidence import Evidence
 
-__all__ = ["MAX_REFERENCE", "Count", "Engine", "engine_of", "gather", "sample_notes"]
+__all__ = ["MAX_LEARNED", "MAX_ONCE", "Count", "Engine", "can_be_read_twice", "engine_of", "sample_notes"]
 
-MAX_REFERENCE = 100_000
-"""Most rows of a reference that are brought into memory."""
+MAX_LEARNED = 20_000
+"""Most rows of a reference that are brought into memory to learn from; all are counted where they are."""
+
+MAX_ONCE = 100_000
+"""Most rows that are brought into memory of a reference that can be read only once: they stand for all."""
 
 Count = Callable[[Any], Evidence]
 
@@ -96,37 +99,28 @@ def engine_of(rows: Any) -> Engine | None:
     return None
 
 
-def gather(rows: Any, rng: np.random.Generator) -> tuple[Any, tuple[str, ...]]:
-    """Rows to fit on, in memory, and notes about them.
-
-    Parameters
-    ----------
-    rows : object
-        A table in memory is returned as it is; of other rows, at most `MAX_REFERENCE`, drawn uniformly.
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    table : object
-    notes : tuple of str
-    """
-    engine = engine_of(rows)
-    if engine is None:
-        return rows, ()
-    table, n_rows = engine.sample(rows, MAX_REFERENCE, rng)
-    return table, sample_notes(n_rows, len(table))
-
-
-def sample_notes(n_rows: int, n_kept: int) -> tuple[str, ...]:
-    """Notes for the user about a reference that is represented by some of its rows.
+def can_be_read_twice(rows: Any) -> bool:
+    """Whether rows that are not in memory can be read more than once: an iterator or a stream cannot.
 
     Examples
     --------
-    >>> sample_notes(2_000, 500)
-    ('The reference has 2,000 rows: 500 of them, drawn at random, stand for all.',)
-    >>> sample_notes(500, 500)
+    >>> can_be_read_twice("days/*.parquet"), can_be_read_twice(iter([]))
+    (True, False)
+    """
+    return not isinstance(rows, Iterator) and not type(rows).__name__.endswith(("Scanner", "RecordBatchReader"))
+
+
+def sample_notes(n_rows: int, n_kept: int, *, all_counted: bool) -> tuple[str, ...]:
+    """Notes for the user about a reference of which a sample was learned from.
+
+    Examples
+    --------
+    >>> sample_notes(2_000, 500, all_counted=True)
+    ('The reference has 2,000 rows: 500 of them, drawn at random, were learned from, all are compared.',)
+    >>> sample_notes(500, 500, all_counted=True)
     ()
     """
     if n_kept == n_rows:
         return ()
-    return (f"The reference has {n_rows:,} rows: {n_kept:,} of them, drawn at random, stand for all.",)
+    rule = "were learned from, all are compared" if all_counted else "stand for all, since they could be read only once"
+    return (f"The reference has {n_rows:,} rows: {n_kept:,} of them, drawn at random, {rule}.",)

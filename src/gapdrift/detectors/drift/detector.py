@@ -100,8 +100,9 @@ class DriftDetector(ReferenceDetector):
         Parameters
         ----------
         reference : pandas, polars or pyarrow table, mapping of columns, or numpy array
-            At least 20 rows; 500 and more are better. Of rows that are not in memory (see `count`) at most
-            100,000, drawn at random, are brought into it.
+            At least 20 rows; 500 and more are better. Of more than 20,000 rows as many, drawn at random, are learned
+            from, and all are compared. Rows that are not in memory (see `count`) are read twice for that; of an
+            iterator, which can be read only once, up to 100,000 rows stand for all.
         y : ignored
             For scikit-learn's pipelines. Name the label by ``target`` instead.
 

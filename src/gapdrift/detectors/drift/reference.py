@@ -17,6 +17,7 @@ from gapdrift.counting.statistics import Layout, missing_statistics, power_means
 from gapdrift.detectors.drift.describe import describe_bin
 from gapdrift.detectors.histogram import make_histogram
 from gapdrift.errors import InputError
+from gapdrift.execution import MAX_LEARNED, sample_notes
 from gapdrift.inference.contrast import ROWS_PER_KURTOSIS, SMALLEST_VARIANCE, Shape, entry_p_values
 from gapdrift.inference.findings import (
     MAX_CORRELATED,
@@ -52,9 +53,6 @@ MIN_OBSERVED = 0.05
 
 ROWS_PER_COLUMN = 4
 """Reference rows for each matrix column below which the reference is split."""
-
-MAX_LEARNED = 20_000
-"""Rows that a reference is learned from, at most; all of them are compared."""
 
 MAX_DESCRIBED = 4_096
 """Rows that tell the correlation of the statistics, at most."""
@@ -113,6 +111,10 @@ class DriftReference:
     def count(self, table: Any) -> Evidence:
         """Evidence of the rows of a table."""
         return _count(self._counter, self.schema, self.origin, table)
+
+    def count_own(self, table: Any) -> Evidence:
+        """Evidence of rows of the reference itself: categories that it has once count as unseen."""
+        return _count(self._counter, self.schema, self.origin, table, pool_singletons=True)
 
     def __getstate__(self) -> dict[str, Any]:
         """Fields alone: what counting has prepared is several times as large, and made anew where it is needed."""
@@ -215,8 +217,7 @@ def _sample(table: Table, rng: np.random.Generator) -> tuple[Table, tuple[str, .
     if table.n_rows <= MAX_LEARNED:
         return table, ()
     chosen = np.sort(rng.choice(table.n_rows, MAX_LEARNED, replace=False, shuffle=False))
-    rule = f"{MAX_LEARNED:,} of them, drawn at random, were learned from, all are compared."
-    return table.take(chosen), (f"The reference has {table.n_rows:,} rows: {rule}",)
+    return table.take(chosen), sample_notes(table.n_rows, MAX_LEARNED, all_counted=True)
 
 
 def _split(rows: Encoded, schema: Schema, rng: np.random.Generator) -> tuple[Encoded, Encoded, tuple[str, ...]]:

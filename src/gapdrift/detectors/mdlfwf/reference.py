@@ -95,6 +95,10 @@ class FuzzyReference:
         """Evidence of the rows of a table."""
         return _count(self, encode(table, self.schema))
 
+    def count_own(self, table: Any) -> Evidence:
+        """Evidence of rows of the reference itself."""
+        return self.count(table)
+
     def test(self, window: Evidence, alpha: float) -> DriftResult:
         """Result of comparing the evidence of a window with that of the reference."""
         window.check_like(self.evidence)
