@@ -200,7 +200,12 @@ def count_bins(
     n_rows, n_bins = base.shape
     n_donors = len(donors)
     moved, keys = np.empty(n_bins, np.float32), np.empty(n_bins, np.int32)
-    nearest, steps = np.empty(n_spread, np.intp), np.zeros(len(donors[0]) + 2, np.float32)
+    steps = np.zeros(len(donors[0]) + 2, np.float32)
+    # Completions of the row in each bin, and the bins that have some.
+    hits, found = np.zeros(n_bins, np.int64), np.empty(n_spread, np.intp)
+    apart = np.empty(n_spread, np.intp)
+    for number in range(n_spread):
+        apart[number] = number * n_donors // n_spread
     for row in range(n_rows):
         pattern = index[row]
         if pattern < 0:
@@ -215,8 +220,10 @@ def count_bins(
             together[best, best] += n_spread * n_spread
             continue
         cells = covariance_start[pattern]
+        n_found = 0
         for number in range(n_spread):
-            donor = (choice[row] + number * n_donors // n_spread) % n_donors
+            donor = choice[row] + apart[number]
+            donor = donor if donor < n_donors else donor - n_donors
             for one in range(size):
                 total = 0.0
                 for two in range(size):
@@ -234,11 +241,16 @@ def count_bins(
                 first, second = columns[start + one], columns[start + min(one + 1, size - 1)]
                 for place in range(n_bins):
                     moved[place] += steps[one] * products[first, place] + steps[one + 1] * products[second, place]
-            nearest[number] = _nearest(moved, keys)
-        for one in range(n_spread):
-            counts[nearest[one]] += 1
-            for two in range(n_spread):
-                together[nearest[one], nearest[two]] += 1
+            best = _nearest(moved, keys)
+            found[n_found] = best
+            n_found += hits[best] == 0
+            hits[best] += 1
+        for one in range(n_found):
+            counts[found[one]] += hits[found[one]]
+            for two in range(n_found):
+                together[found[one], found[two]] += hits[found[one]] * hits[found[two]]
+        for one in range(n_found):
+            hits[found[one]] = 0
 
 
 @numba.njit(cache=True, nogil=True)

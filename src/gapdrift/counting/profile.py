@@ -58,7 +58,7 @@ MAX_MISSING_PAIRED = 20
 MAX_DONORS = 4_096
 """Donors of residuals, at most."""
 
-MAX_SPREAD = 16
+MAX_SPREAD = 8
 """Completions over which an incomplete row is spread, at most."""
 
 SPREAD_ROWS = 40_000
