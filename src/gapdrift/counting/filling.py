@@ -30,6 +30,9 @@ HIDDEN_CELLS = 4_000_000
 """Cells of the conditional covariances of factor models that are handled at once."""
 
 
+MANY = 32
+"""Completions above which their residuals are found by one matrix product for each row."""
+
 EXACT = 2.0**24
 """Steps per unit of what patterns hide: sums of millions of rows fit into the 53 bits of a double."""
 
@@ -157,11 +160,24 @@ class _DenseRows:
         n_spread, size = choice.shape[1], self.expected.shape[1]
         steps = np.zeros((len(self.index) * n_spread, size), dtype=np.float32)
         for block in self.blocks:
+            if n_spread > MANY:
+                self._average(block, table, donors, choice, steps)
+                continue
             for number in range(n_spread):
                 vectors = donors[choice[block.rows, number][:, None], block.columns]
                 solved = multiply_in_order(block.covariance, vectors)
                 steps[(block.rows * n_spread + number)[:, None], block.columns] = table.steps(solved)
         return steps
+
+    @staticmethod
+    def _average(
+        block: PatternBlock, table: BinTable, donors: Matrix, choice: Indices, steps: NDArray[np.float32]
+    ) -> None:
+        """Residual steps of many donors, row by row: by matrix products, which machine code never has to equal."""
+        n_spread = choice.shape[1]
+        for row, columns, covariance in zip(block.rows, block.columns, block.covariance, strict=True):
+            solved = donors[choice[row][:, None], columns] @ covariance
+            steps[row * n_spread : (row + 1) * n_spread, columns] = table.steps(solved)
 
     def take(self, places: Indices) -> "_DenseRows":
         return _DenseRows(self.filler, self.rows, self.expected[places], self.known, self.index[places])
