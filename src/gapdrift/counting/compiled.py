@@ -137,7 +137,7 @@ def fill_rows(
     steps : float
         Steps per unit of what is added to ``extra``.
     extra : (columns, columns) array
-        (e_i e_j + S_ij)^2 - (e_i e_j)^2 of missing cells: added to.
+        (e_i e_j + S_ij)^2 - (e_i e_j)^2 of missing cells i <= j: added to.
     """
     n_columns = rows.shape[1]
     product = np.empty(n_columns)
@@ -158,7 +158,7 @@ def fill_rows(
             rows[row, columns[start + one]] = np.rint(-total * per_unit) * unit
         for one in range(size):
             first = columns[start + one]
-            for two in range(size):
+            for two in range(one, size):
                 second = columns[start + two]
                 plain = rows[row, first] * rows[row, second]
                 hidden = covariance[cells + one * size + two]

@@ -159,7 +159,8 @@ class _DenseTotals:
         kept = self.filler.pattern_sums(self.filler.kept_patterns(), self.counts)
         found, paired = _added([kept, *self.others]), self.filler.profile.paired
         hidden = self.filler.hidden_sum(found.pop("covariance"), found.pop("squared"))
-        return found | {"hidden": hidden, "extra_squares": self.extra[np.ix_(paired, paired)]}
+        extra = self.extra + np.triu(self.extra, k=1).T
+        return found | {"hidden": hidden, "extra_squares": extra[np.ix_(paired, paired)]}
 
 
 def _added(parts: list[dict[str, Matrix]]) -> dict[str, Matrix]:
@@ -225,9 +226,12 @@ class DenseFiller:
         for block in filled.blocks:
             expected = np.rint(-block.solve(multiplied) * (1.0 / UNIT)) * UNIT
             scores[block.rows[:, None], block.columns] = expected
-            products = expected[:, :, None] * expected[:, None, :]
-            extra = block.covariance * (2.0 * products + block.covariance)
-            _add_cells(totals.extra, block, np.rint(extra * EXTRA_STEPS) * (1.0 / EXTRA_STEPS))
+            first, second = np.triu_indices(block.columns.shape[1])
+            covariance = block.covariance[:, first, second]
+            extra = covariance * (2.0 * (expected[:, first] * expected[:, second]) + covariance)
+            rounded = np.rint(extra * EXTRA_STEPS) * (1.0 / EXTRA_STEPS)
+            cells = block.columns[:, first] * len(totals.extra) + block.columns[:, second]
+            totals.extra += np.bincount(cells.ravel(), rounded.ravel(), totals.extra.size).reshape(totals.extra.shape)
         return filled
 
     def pattern_sums(self, known: KnownPatterns, counts: Vector) -> dict[str, Matrix]:
