@@ -9,12 +9,10 @@ Two shapes of covariance share the public functions: `DenseGaussian` for few col
 `FactorGaussian` (a few factors and noise) for many.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from gapdrift.models.gaussian.dense import DenseGaussian, fit_dense, project_dense
-from gapdrift.models.gaussian.factor import FactorGaussian, fit_factor, project_factor
+from gapdrift.models.gaussian.dense import DenseGaussian, fit_dense
+from gapdrift.models.gaussian.factor import FactorGaussian, fit_factor
 from gapdrift.models.gaussian.filling import (
     DensePrecision,
     FactorPrecision,
@@ -23,7 +21,7 @@ from gapdrift.models.gaussian.filling import (
     fill,
     precision_of,
 )
-from gapdrift.models.gaussian.patterns import Floats, Integers, Patterns, find_patterns
+from gapdrift.models.gaussian.patterns import Floats, Patterns, find_patterns
 
 __all__ = [
     "DenseGaussian",
@@ -32,7 +30,6 @@ __all__ = [
     "FactorPrecision",
     "GaussianModel",
     "Patterns",
-    "Posterior",
     "Precision",
     "exact_precision",
     "expected_values",
@@ -40,7 +37,6 @@ __all__ = [
     "find_patterns",
     "fit_gaussian",
     "fitted_rows",
-    "posterior",
     "precision_of",
 ]
 
@@ -51,24 +47,6 @@ MAX_DENSE_GAPS = 40
 """Gaps in the average row up to which a full covariance is fitted."""
 
 GaussianModel = DenseGaussian | FactorGaussian
-
-
-@dataclass(frozen=True)
-class Posterior:
-    """Conditional distribution of linear functions of each row, given its observed cells.
-
-    Parameters
-    ----------
-    mean : array of shape (rows, directions)
-    pattern : array of int, shape (rows,)
-        Which entry of `covariance` belongs to each row.
-    covariance : array of shape (patterns, directions, directions)
-        Entry 0 belongs to complete rows and is zero.
-    """
-
-    mean: Floats
-    pattern: Integers
-    covariance: Floats
 
 
 def fit_gaussian(
@@ -169,47 +147,6 @@ def expected_values(model: GaussianModel, values: Floats) -> Floats:
     centred = np.where(missing, 0.0, values - model.mean)
     expected = model.mean + fill(precision_of(model), find_patterns(missing), centred)
     return np.where(missing, expected, values)
-
-
-def posterior(model: GaussianModel, values: Floats, directions: Floats | None = None) -> Posterior:
-    """The distribution of directions' x given the observed cells, for each row.
-
-    Parameters
-    ----------
-    model : DenseGaussian or FactorGaussian
-    values : array of shape (rows, columns)
-        NaN is missing.
-    directions : array of shape (columns, directions), optional
-        By default the columns themselves.
-
-    Returns
-    -------
-    Posterior
-
-    Notes
-    -----
-    Cov[x_m | x_o] = S_mm - S_mo S_oo^-1 S_om, observed columns have none. Memory grows with
-    patterns x directions^2, so large tables should come in chunks; what a row gets does not depend
-    on the other rows.
-
-    Examples
-    --------
-    >>> model = DenseGaussian(np.zeros(2), np.array([[1.0, 0.5], [0.5, 1.0]]))
-    >>> result = posterior(model, np.array([[2.0, np.nan], [1.0, 1.0]]), np.ones((2, 1)))
-    >>> result.mean.ravel(), result.covariance[result.pattern].ravel()
-    (array([3., 2.]), array([0.75, 0.  ]))
-    """
-    patterns = find_patterns(np.isnan(values))
-    expected = expected_values(model, values)
-    if directions is None:
-        mean, directions = expected, np.eye(values.shape[1])
-    else:
-        mean = expected @ directions
-    if isinstance(model, DenseGaussian):
-        covariance = project_dense(model, patterns, directions)
-    else:
-        covariance = project_factor(model, patterns, directions)
-    return Posterior(mean, patterns.index, covariance)
 
 
 def fitted_rows(n_rows: int, n_columns: int, max_rows: int = 20_000) -> int:

@@ -18,13 +18,7 @@ from gapdrift.models.gaussian.patterns import (
     inverse,
 )
 
-__all__ = [
-    "DenseGaussian",
-    "conditional_covariance",
-    "dense_blocks",
-    "fit_dense",
-    "project_dense",
-]
+__all__ = ["DenseGaussian", "conditional_covariance", "dense_blocks", "fit_dense"]
 
 PRIOR_GRID = np.array([0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.0, 4.0, 8.0])
 """Strengths of the prior in rows per column, to choose from.
@@ -49,18 +43,6 @@ class DenseGaussian:
 
     mean: Floats
     covariance: Floats
-
-
-def project_dense(model: DenseGaussian, patterns: Patterns, directions: Floats) -> Floats:
-    """The covariance of directions' x: (patterns, directions, directions)."""
-    precision = inverse(model.covariance)
-    n_directions = directions.shape[1]
-    projected = np.zeros((len(patterns.missing), n_directions, n_directions))
-    for block, columns in dense_blocks(patterns):
-        local = directions[columns]
-        product = conditional_covariance(precision, columns) @ local
-        projected[block.patterns] = local.transpose(0, 2, 1) @ product
-    return projected
 
 
 def fit_dense(standard: Floats, ridge: float, max_iter: int, tol: float) -> DenseGaussian:

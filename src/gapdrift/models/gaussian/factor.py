@@ -19,7 +19,7 @@ from gapdrift.models.gaussian.patterns import (
     products,
 )
 
-__all__ = ["FactorGaussian", "conditional_factors", "factor_blocks", "fit_factor", "project_factor"]
+__all__ = ["FactorGaussian", "conditional_factors", "factor_blocks", "fit_factor"]
 
 MAX_RANK = 24
 """Factors at most."""
@@ -52,29 +52,6 @@ class FactorGaussian:
     def covariance(self) -> Floats:
         """Covariance of shape (columns, columns): loadings loadings' + diag(noise)."""
         return self.loadings @ self.loadings.T + np.diag(self.noise)
-
-
-def project_factor(model: FactorGaussian, patterns: Patterns, directions: Floats) -> Floats:
-    """The covariance of directions' x: (patterns, directions, directions).
-
-    Notes
-    -----
-    D_m' (L_m Cov[z | x_o] L_m' + diag(noise_m)) D_m, where D_m' L_m and D_m' diag(noise_m) D_m are
-    sums over the missing columns.
-    """
-    n_columns, size = directions.shape
-    rank = model.loadings.shape[1]
-    loaded = (directions[:, :, None] * model.loadings[:, None, :]).reshape(n_columns, -1)
-    noisy = directions[:, :, None] * (directions * model.noise[:, None])[:, None, :]
-    projected = np.zeros((len(patterns.missing), size, size))
-    for block in factor_blocks(patterns, max(rank, size) ** 2):
-        missing = patterns.missing[block.patterns]
-        weight = missing.astype(np.float64)
-        factors = (weight @ loaded).reshape(-1, size, rank)
-        spread = factors @ conditional_factors(model, missing) @ factors.transpose(0, 2, 1)
-        noise = weight @ noisy.reshape(n_columns, -1)
-        projected[block.patterns] = spread + noise.reshape(-1, size, size)
-    return projected
 
 
 def fit_factor(standard: Floats, rank: int | None, ridge: float, max_iter: int, tol: float) -> FactorGaussian:
