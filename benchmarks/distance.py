@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from benchmarks._report import finish_rows
 from benchmarks._trials import add_arguments, run, select, write_csv
 from experiments.closed_form import fit_closed_form
-from gapdrift.datasets import DISTRIBUTIONS, hide_mcar
+from experiments.distributions import DISTRIBUTIONS
+from gapdrift.datasets import hide_mcar
 from gapdrift.detectors.mdlfwf.distance import learn_distance
 from gapdrift.models.imputation import IMPUTERS, fit_imputers, impute
 from gapdrift.tables.encoding import encode

@@ -8,6 +8,7 @@ import numpy as np
 
 from experiments.closed_form import fit_closed_form
 from experiments.detection import Task
+from experiments.distributions import DISTRIBUTIONS
 from experiments.experiment2 import settings_of
 from experiments.learning import learn_scripted
 from experiments.protocols import Protocol, protocol_of
@@ -15,7 +16,6 @@ from experiments.running import Rows
 from experiments.samples import Sample, hide
 from experiments.scripted import draw_distribution
 from gapdrift._typing import Indices, Matrix, Vector
-from gapdrift.datasets import DISTRIBUTIONS
 from gapdrift.detectors.mdlfwf.distance import LearnedDistance, learn_distance
 from gapdrift.models.imputation import IMPUTERS, FittedImputer, Imputer, fit_imputers, impute
 from gapdrift.tables.missingness import missing_rates

@@ -47,12 +47,11 @@ class History:
     >>> import tempfile, pathlib
     >>> import gapdrift as gd
     >>> from gapdrift.history import History
-    >>> drift = gd.datasets.DRIFTS["gaussian-mean"]
-    >>> detector = gd.DriftDetector(random_state=0).fit(drift.sample(1_000, severity=0, missing=0.2, rng=0))
+    >>> detector = gd.DriftDetector(random_state=0).fit(gd.datasets.stations(1_000, rng=0))
     >>> history = History(pathlib.Path(tempfile.mkdtemp()) / "history.db")
     >>> monitor = gd.Monitor(detector, window=500)
     >>> log = history.begin(monitor, "sales")
-    >>> log.write(monitor.advance(drift.sample(700, severity=0, missing=0.2, rng=1)))
+    >>> log.write(monitor.advance(gd.datasets.stations(700, rng=1)))
     >>> again = gd.Monitor(detector, window=500)
     >>> history.begin(again, "sales").position
     700

@@ -228,7 +228,10 @@ def test_a_window_without_rows_or_without_a_column(folder, saved, tmp_path):
 
 def test_a_large_reference_is_drawn_from(folder):
     done = run("compare", folder / "reference.csv", folder / "same.csv", "--reference-rows", "300")
-    assert "The reference has 1,000 rows: 300 of them, drawn at random, were learned from, all are compared." in done.stdout
+    assert (
+        "The reference has 1,000 rows: 300 of them, drawn at random, were learned from, all are compared."
+        in done.stdout
+    )
 
 
 def test_help_has_examples_and_loads_nothing_large():

@@ -3,7 +3,8 @@ import pytest
 from sklearn.ensemble import GradientBoostingRegressor
 from sklearn.linear_model import LinearRegression
 
-from gapdrift.datasets import DISTRIBUTIONS, hide_mcar
+from experiments.distributions import DISTRIBUTIONS
+from gapdrift.datasets import hide_mcar
 from gapdrift.detectors.mdlfwf.distance import (
     ImputedDistance,
     _draw_pairs,

@@ -140,9 +140,8 @@ def run_monitor(
     --------
     >>> import gapdrift as gd
     >>> from gapdrift.streaming import run_monitor
-    >>> drift = gd.datasets.DRIFTS["gaussian-mean"]
-    >>> detector = gd.DriftDetector(random_state=0).fit(drift.sample(1_000, severity=0, missing=0.2, rng=0))
-    >>> chunks = [drift.sample(800, severity=severity, missing=0.2, rng=1) for severity in (0, 10)]
+    >>> detector = gd.DriftDetector(random_state=0).fit(gd.datasets.stations(1_000, rng=0))
+    >>> chunks = [gd.datasets.stations(800, rng=1, drift=drift) for drift in (False, True)]
     >>> summary = run_monitor(gd.Monitor(detector, window=400), chunks)
     >>> summary.zones
     {'calm': 2, 'warning': 0, 'drift': 2, 'undetermined': 0}

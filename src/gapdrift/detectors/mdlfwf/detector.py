@@ -89,12 +89,12 @@ class MDLFWF(ReferenceDetector):
     Examples
     --------
     >>> import gapdrift as gd
-    >>> drift = gd.datasets.DRIFTS["gaussian-mean"]
-    >>> detector = gd.MDLFWF(random_state=0).fit(drift.sample(500, severity=0, missing=0.2, rng=1))
-    >>> detector.test(drift.sample(500, severity=0, missing=0.2, rng=2)).drift
-    False
-    >>> detector.test(drift.sample(500, severity=10, missing=0.2, rng=3)).drift
-    True
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> draw = lambda mean: gd.datasets.hide_mcar(rng.normal(mean, 1, (500, 4)), 0.2, rng)
+    >>> detector = gd.MDLFWF(random_state=0).fit(draw(mean=0))
+    >>> detector.test(draw(mean=0)).drift, detector.test(draw(mean=0.5)).drift
+    (False, True)
     """
 
     reference_: FuzzyReference
