@@ -17,11 +17,10 @@ from gapdrift._random import draw_seed
 from gapdrift._threads import limit_threads
 from gapdrift._typing import Indices, Mask, Matrix, Vector
 from gapdrift.detectors.mdlfwf.regressors import (
-    LinearPredictor,
+    REGRESSORS,
     Regressor,
     StoredRegressor,
     TrainingPairs,
-    TreeEnsemble,
     restore,
     store,
 )
@@ -83,7 +82,7 @@ class LearnedDistance:
     scale : float
         The regressor's unit of distance: boosted trees compute in single precision, so distances are scaled.
     pairs : TrainingPairs or None
-        Kept if the regressor can only be stored by fitting it again, and the pairs are not too many.
+        Kept if the regressor can be stored, by fitting it again, and the pairs are not too many.
     """
 
     regressor: Annotated[Regressor, StoredAs(StoredRegressor)]
@@ -128,8 +127,8 @@ class LearnedDistance:
         return np.clip(_predict(self.regressor, features), 0.0, None) * self.scale
 
     def to_stored(self) -> dict[str, Any]:
-        """Fields as they are written: the regressor by its numbers, or by how to fit it again."""
-        return vars(self) | {"regressor": store(self.regressor, self.pairs, len(self.importances))}
+        """Fields as they are written: the regressor by how to fit it again."""
+        return vars(self) | {"regressor": store(self.regressor, self.pairs)}
 
     @classmethod
     def from_stored(cls, regressor: StoredRegressor, pairs: TrainingPairs | None, **rest: Any) -> "LearnedDistance":
@@ -147,15 +146,8 @@ class LearnedDistance:
         n_features = 2 * n_columns + len(self.imputers)
         _check_imputers(self.imputers, size, n_bins * n_features)
         expect_shape(self.importances, (n_features,), "importances")
-        found = self._n_features()
+        found = 0 if self.pairs is None else self.pairs.n_indicators + self.pairs.imputed.shape[1]
         expect(found == n_features, f"a regressor of {n_features} features, not {found}")
-
-    def _n_features(self) -> int:
-        if isinstance(self.regressor, LinearPredictor):
-            return len(self.regressor.coefficients)
-        if isinstance(self.regressor, TreeEnsemble):
-            return self.regressor.n_features
-        return 0 if self.pairs is None else self.pairs.n_indicators + self.pairs.imputed.shape[1]
 
 
 @stored
@@ -372,11 +364,11 @@ def _fit(template: Regressor, features: Matrix, distances: Vector) -> Any:
 
 
 def _keep_pairs(fitted: Regressor, features: Matrix, distances: Vector, n_imputers: int) -> TrainingPairs | None:
-    """Training pairs, if the regressor can only be stored by fitting it again and they are not too many."""
+    """Training pairs, if the regressor can be stored and they are not too many."""
     bytes_per_pair = -(-features.shape[1] // 8) + 8 * (n_imputers + 1)
     affordable = len(features) * bytes_per_pair <= MAX_KEPT_BYTES
-    needed = isinstance(fitted, HistGradientBoostingRegressor)
-    return TrainingPairs.of(features, distances, n_imputers) if needed and affordable else None
+    storable = type(fitted) in REGRESSORS.values()
+    return TrainingPairs.of(features, distances, n_imputers) if storable and affordable else None
 
 
 def _predict(regressor: Regressor, features: Matrix) -> Vector:
