@@ -13,7 +13,7 @@ from gapdrift._typing import Indices, Matrix, Vector
 from gapdrift.counting.counter import CHUNK, Counter, OutOfRangeError, RowStatistics
 from gapdrift.counting.evidence import Evidence
 from gapdrift.counting.profile import Profile, fit_profile
-from gapdrift.counting.statistics import Layout, missing_statistics, power_means, product_statistics
+from gapdrift.counting.statistics import Layout, missing_statistics, power_means, value_statistics
 from gapdrift.detectors.drift.describe import describe_bin
 from gapdrift.detectors.histogram import make_histogram
 from gapdrift.errors import InputError
@@ -276,10 +276,10 @@ def _values_null(profile: Profile, rows: RowStatistics, shape: Shape) -> Null:
     if not profile.direct:
         known = rows.bins if len(entries) == rows.bins.shape[1] else np.column_stack([rows.location, rows.bins])
         return Null(entries, correlation_of(known), len(known))
-    products = product_statistics(layout, rows.location, rows.hidden)
-    statistics = np.column_stack([rows.location, products, rows.bins])
-    light = shape.kurtosis[layout.dependence] < len(products) / ROWS_PER_KURTOSIS
-    return Null(entries, correlation_of(statistics), effective_sample_size(products[:, light]))
+    statistics = value_statistics(layout, rows.location, rows.hidden, rows.bins)
+    light = shape.kurtosis[layout.dependence] < len(statistics) / ROWS_PER_KURTOSIS
+    n_effective = effective_sample_size(statistics[:, layout.dependence][:, light])
+    return Null(entries, correlation_of(statistics), n_effective)
 
 
 def _shape(profile: Profile, powers: Matrix) -> Shape:
