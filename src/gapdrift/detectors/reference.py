@@ -51,10 +51,6 @@ def detector_fields(reference: type, setting: Any = Setting) -> Mapping[str, Any
         What the detector learns; has the properties ``n_bins`` and ``missing_shares``.
     setting : type
         What its parameters are stored as.
-
-    Returns
-    -------
-    fields : mapping of str to type
     """
     return MappingProxyType(
         {

@@ -16,12 +16,6 @@ Numbers = NDArray[np.float64]
 def sample_rows(chunks: Iterable[Any], max_rows: int, rng: np.random.Generator) -> tuple[Any, int]:
     """At max_rows ``max_rows`` rows of all chunks, each equally likely, in their order.
 
-    Parameters
-    ----------
-    chunks : iterable of pyarrow.Table
-    max_rows : int
-    rng : numpy.random.Generator
-
     Returns
     -------
     sample : pyarrow.Table

@@ -99,10 +99,6 @@ def fit_partition(values: Matrix, n_bins: int, rng: np.random.Generator, *, n_st
         Number of runs of k-means, of which the best is kept; ten as in the authors' scripts. Above 20,000 rows there is
         one run.
 
-    Returns
-    -------
-    partition : Partition
-
     Notes
     -----
     Paper: Alg. 2, lines 1 and 2.

@@ -139,10 +139,6 @@ def pack(kind: str, content: Any, arrays: Mapping[str, Array]) -> bytes:
     arrays : mapping of str to array
         Of float64, int64, bool or uint8. Names end in ``.npy``.
 
-    Returns
-    -------
-    data : bytes
-
     Examples
     --------
     >>> import numpy as np
@@ -232,16 +228,7 @@ def npy_header(dtype: str, shape: tuple[int, ...]) -> bytes:
 
 
 def read_manifest(data: bytes) -> Manifest:
-    """Manifest from its JSON.
-
-    Parameters
-    ----------
-    data : bytes
-
-    Returns
-    -------
-    manifest : Manifest
-    """
+    """Manifest from its JSON."""
     record = _read_json(data)
     if not isinstance(record, dict) or record.get("format") != FORMAT:
         raise StorageError("This zip file was not written by gapdrift: its manifest does not name the format.")

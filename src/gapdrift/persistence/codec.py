@@ -35,10 +35,6 @@ def pack_record(kind: str, value: Any, *, keep_rows: bool = True) -> bytes:
         Of a type declared with `gapdrift.persistence.records.stored`.
     keep_rows : bool, default True
         Whether records that hold rows of the reference may be written.
-
-    Returns
-    -------
-    data : bytes
     """
     writer = Writer(keep_rows)
     content = writer.write(value, kind)
@@ -53,10 +49,6 @@ def read_record(package: Package, hint: Any) -> Any:
     package : Package
     hint : type
         Stored type that is expected, or a union of some.
-
-    Returns
-    -------
-    value : object
     """
     reader = Reader(package)
     value = reader.read(hint, package.manifest.content, package.manifest.kind)

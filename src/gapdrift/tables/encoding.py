@@ -75,10 +75,6 @@ def encode(table: Any, schema: Schema, *, pool_singletons: bool = False) -> Enco
         Whether categories that occur once in the reference are encoded like unseen ones. For the reference itself:
         otherwise its single row of such a category would be compared with itself.
 
-    Returns
-    -------
-    encoded : Encoded
-
     Examples
     --------
     >>> import pandas as pd

@@ -178,10 +178,6 @@ def learn_schema(
         Columns to leave out.
     category_rule : CategoryRule
 
-    Returns
-    -------
-    schema : Schema
-
     Examples
     --------
     >>> import pandas as pd

@@ -167,10 +167,6 @@ def fit_drift_reference(table: Any, settings: DriftSettings, rng: np.random.Gene
     table : pandas, polars or pyarrow table, mapping of columns, or numpy array
     settings : DriftSettings
     rng : numpy.random.Generator
-
-    Returns
-    -------
-    reference : DriftReference
     """
     schema = learn_schema(
         table,

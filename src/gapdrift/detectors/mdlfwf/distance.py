@@ -275,10 +275,6 @@ def learn_distance(
         With centres, a pair is a row and a centre; without, two different rows, as published.
     rng : numpy.random.Generator
 
-    Returns
-    -------
-    model : LearnedDistance
-
     Notes
     -----
     Paper: Alg. 1, Eq. (1) and (2). Pairs are unordered. A pair without any missing cell is left out: its distance is

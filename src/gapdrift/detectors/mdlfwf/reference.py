@@ -153,10 +153,6 @@ def fit_fuzzy_reference(table: Any, settings: FuzzySettings, rng: np.random.Gene
     settings : FuzzySettings
     rng : numpy.random.Generator
 
-    Returns
-    -------
-    reference : FuzzyReference
-
     Notes
     -----
     Bins and distances are learned on the complete rows. If these are fewer than 20, or fewer than five for each bin,

@@ -204,14 +204,6 @@ class StoredRegressor:
 def recipe_of(regressor: Any) -> Recipe:
     """Recipe of a regressor: its class and the settings that differ from the defaults.
 
-    Parameters
-    ----------
-    regressor : scikit-learn regressor
-
-    Returns
-    -------
-    recipe : Recipe
-
     Examples
     --------
     >>> from sklearn.linear_model import Ridge
@@ -235,16 +227,7 @@ def recipe_of(regressor: Any) -> Recipe:
 
 
 def make_regressor(recipe: Recipe) -> Any:
-    """Unfitted regressor of a recipe.
-
-    Parameters
-    ----------
-    recipe : Recipe
-
-    Returns
-    -------
-    regressor : scikit-learn regressor
-    """
+    """Unfitted regressor of a recipe."""
     recipe.check_stored()
     return REGRESSORS[recipe.name](**recipe.settings)
 
@@ -258,10 +241,6 @@ def store(regressor: Any, pairs: TrainingPairs | None) -> StoredRegressor:
         Fitted on the pairs.
     pairs : TrainingPairs or None
         None means that they were too many to be kept, which is an error.
-
-    Returns
-    -------
-    written : StoredRegressor
     """
     recipe = recipe_of(regressor)
     if pairs is None:
@@ -283,10 +262,6 @@ def restore(written: StoredRegressor, pairs: TrainingPairs | None) -> Regressor:
         Checked for soundness, like the pairs.
     pairs : TrainingPairs or None
         None, in a file, is an error.
-
-    Returns
-    -------
-    regressor : Regressor
     """
     if pairs is None:
         raise StorageError("The content of the file is not sound: expected the training pairs of its regressor.")

@@ -69,10 +69,6 @@ def find_patterns(missing: Booleans) -> Patterns:
     ----------
     missing : array of bool, shape (rows, columns)
 
-    Returns
-    -------
-    Patterns
-
     Examples
     --------
     >>> patterns = find_patterns(np.array([[True, False], [False, False], [True, False]]))

@@ -17,10 +17,6 @@ MAX_ROWS = 8
 def render_fragment(result: DriftResult) -> str:
     """Verdict, key facts and leading columns.
 
-    Parameters
-    ----------
-    result : DriftResult
-
     Returns
     -------
     html : str

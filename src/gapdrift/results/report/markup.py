@@ -114,10 +114,6 @@ def render_table(caption: str, heads: Sequence[Head], rows: Sequence[Sequence[Ce
     rows : sequence of sequences of Cell
     kind : str
         CSS class.
-
-    Returns
-    -------
-    html : str
     """
     label = escape_text(caption)
     top = "".join(_head(head) for head in heads)

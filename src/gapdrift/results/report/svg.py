@@ -38,10 +38,6 @@ def figure(size: tuple[float, float], title: str, content: str, *, detail: str =
         What can be read off it.
     kind : str
         CSS class.
-
-    Returns
-    -------
-    svg : str
     """
     width, height = size
     words = escape(title)
