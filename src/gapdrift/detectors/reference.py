@@ -53,12 +53,7 @@ def detector_fields(reference: type, setting: Any = Setting) -> Mapping[str, Any
         What its parameters are stored as.
     """
     return MappingProxyType(
-        {
-            "settings": Mapping[str, setting],
-            "n_bins": int,
-            "missing_shares": tuple[float, ...],
-            "reference": reference,
-        }
+        {"settings": Mapping[str, setting], "n_bins": int, "missing_shares": tuple[float, ...], "reference": reference}
     )
 
 

@@ -110,12 +110,7 @@ class TableFiles:
             yield self._converter(chunk)
 
     def sample(
-        self,
-        max_rows: int,
-        rng: np.random.Generator,
-        *,
-        numbers: Sequence[str] = (),
-        progress: Progress | None = None,
+        self, max_rows: int, rng: np.random.Generator, *, numbers: Sequence[str] = (), progress: Progress | None = None
     ) -> tuple[Any, int]:
         """At most ``max_rows`` rows, drawn uniformly in one pass, and the number of all rows.
 

@@ -57,11 +57,7 @@ def complete_rows(precision: Precision, centred: Matrix, rng: np.random.Generato
 
 
 def make_donors(
-    precision: Precision,
-    completed: Matrix,
-    owner: NDArray[np.intp],
-    n_donors: int,
-    rng: np.random.Generator,
+    precision: Precision, completed: Matrix, owner: NDArray[np.intp], n_donors: int, rng: np.random.Generator
 ) -> Matrix:
     """Complete rows like those of the reference, none of them one of its rows: (donors, columns).
 

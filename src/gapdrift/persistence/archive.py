@@ -264,10 +264,7 @@ def _read_json(data: bytes) -> Any:
     _check_manifest_size(data)
     try:
         return json.loads(
-            data.decode("ascii"),
-            object_pairs_hook=_unique_keys,
-            parse_constant=_refuse_constant,
-            parse_float=_finite,
+            data.decode("ascii"), object_pairs_hook=_unique_keys, parse_constant=_refuse_constant, parse_float=_finite
         )
     except StorageError:
         raise

@@ -197,13 +197,7 @@ class Reader:
             raise StorageError(f"The content of the file is not sound: {error}") from error
 
     READERS: ClassVar[Mapping[Any, Callable[..., Any]]] = MappingProxyType(
-        {
-            Union: _read_union,
-            UnionType: _read_union,
-            Mapping: _read_mapping,
-            frozenset: _read_set,
-            tuple: _read_tuple,
-        }
+        {Union: _read_union, UnionType: _read_union, Mapping: _read_mapping, frozenset: _read_set, tuple: _read_tuple}
     )
 
 

@@ -353,11 +353,7 @@ def _undetermined(reference: DriftReference, window: Evidence, alpha: float) -> 
 
 def _test(reference: DriftReference, window: Evidence, alpha: float) -> DriftResult:
     comparison = make_comparison(
-        reference.profile,
-        reference.shape,
-        (reference.values_null, reference.missing_null),
-        reference.evidence,
-        window,
+        reference.profile, reference.shape, (reference.values_null, reference.missing_null), reference.evidence, window
     )
     tests = _only_seen(feature_tests(comparison), comparison)
     values = _hardly_seen(values_finding(comparison), comparison)

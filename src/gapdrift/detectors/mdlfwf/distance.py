@@ -16,14 +16,7 @@ from sklearn.ensemble import GradientBoostingRegressor, HistGradientBoostingRegr
 from gapdrift._random import draw_seed
 from gapdrift._threads import limit_threads
 from gapdrift._typing import Indices, Mask, Matrix, Vector
-from gapdrift.detectors.mdlfwf.regressors import (
-    REGRESSORS,
-    Regressor,
-    StoredRegressor,
-    TrainingPairs,
-    restore,
-    store,
-)
+from gapdrift.detectors.mdlfwf.regressors import REGRESSORS, Regressor, StoredRegressor, TrainingPairs, restore, store
 from gapdrift.errors import ParameterError
 from gapdrift.models.imputation import AnyImputer, ChainedRegressions, ConstantFill, FittedImputer, impute
 from gapdrift.persistence.records import StoredAs, expect, expect_shape, stored
@@ -460,11 +453,7 @@ def _centre_features(missing: Mask, filled: list[Matrix], centres: Matrix) -> Ma
 
 
 def _validation_error(
-    template: Regressor,
-    features: Matrix,
-    distances: Vector,
-    folds: tuple[Indices, Indices],
-    n_splits: int,
+    template: Regressor, features: Matrix, distances: Vector, folds: tuple[Indices, Indices], n_splits: int
 ) -> float:
     """Residual standard error on pairs of rows that were not trained on. Paper: Eq. (2)."""
     sum_of_squares, n_residuals = 0.0, 0

@@ -8,12 +8,7 @@ import numpy as np
 
 from gapdrift._typing import Mask, Matrix, Vector
 from gapdrift.counting.evidence import Evidence
-from gapdrift.detectors.mdlfwf.distance import (
-    ImputedDistance,
-    LearnedDistance,
-    learn_distance,
-    training_rates,
-)
+from gapdrift.detectors.mdlfwf.distance import ImputedDistance, LearnedDistance, learn_distance, training_rates
 from gapdrift.detectors.mdlfwf.membership import MEMBERSHIPS, fuzzy_weights
 from gapdrift.detectors.mdlfwf.regressors import Regressor
 from gapdrift.errors import InputError

@@ -7,17 +7,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-__all__ = [
-    "Block",
-    "Patterns",
-    "apply",
-    "cut",
-    "find_patterns",
-    "inverse",
-    "multiply_in_order",
-    "products",
-    "row_keys",
-]
+__all__ = ["Block", "Patterns", "apply", "cut", "find_patterns", "inverse", "multiply_in_order", "products", "row_keys"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.intp]
