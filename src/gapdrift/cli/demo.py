@@ -61,10 +61,6 @@ def run_demo(windows: int = 20, seed: int = 0) -> Iterator[Line]:
         Windows of 500 weather readings for each scenario, each against a reference of its own.
     seed : int, default 0
 
-    Yields
-    ------
-    line : Line
-
     Examples
     --------
     >>> [line.method for line in run_demo(windows=1)][-2:]

@@ -8,18 +8,13 @@ __all__ = ["make_histogram"]
 
 
 def make_histogram(axis: HistogramAxis, reference: Vector, window: Vector) -> Histogram | None:
-    """Histogram of one column on both sides, as shares of the observed cells.
+    """Histogram of one column on both sides, as shares of the observed cells; None without values in the reference.
 
     Parameters
     ----------
     axis : HistogramAxis
     reference, window : (counts,) arrays
         Number of cells in each interval or category.
-
-    Returns
-    -------
-    histogram : Histogram or None
-        None for a column without values in the reference.
 
     Examples
     --------

@@ -76,10 +76,6 @@ ENGINES: tuple[tuple[Callable[[Any], bool], str, str], ...] = (
 def engine_of(rows: Any) -> Engine | None:
     """Engine that has the rows; None for a table in memory.
 
-    Returns
-    -------
-    engine : Engine or None
-
     Examples
     --------
     >>> import numpy as np

@@ -14,14 +14,7 @@ Numbers = NDArray[np.float64]
 
 
 def sample_rows(chunks: Iterable[Any], max_rows: int, rng: np.random.Generator) -> tuple[Any, int]:
-    """At max_rows ``max_rows`` rows of all chunks, each equally likely, in their order.
-
-    Returns
-    -------
-    sample : pyarrow.Table
-        All rows where there are no more than ``max_rows``.
-    n_rows : int
-        Rows of all chunks.
+    """At most ``max_rows`` rows of all chunks, each equally likely, in their order; and the number of all rows.
 
     Notes
     -----

@@ -140,11 +140,6 @@ def combine(name: str, parts: list[tuple[Component | None, float]]) -> Component
     name : str
     parts : list of (component, weight)
         A component with a larger weight alarms sooner; those that are None are left out.
-
-    Returns
-    -------
-    combined : Component or None
-        None where every part is.
     """
     present = [(component, weight) for component, weight in parts if component is not None]
     if not present:

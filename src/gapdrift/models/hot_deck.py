@@ -26,7 +26,7 @@ MATCHED = 1_024
 
 
 def complete_rows(precision: Precision, centred: Matrix, rng: np.random.Generator) -> Matrix:
-    """One random completion of each row.
+    """One random completion of each row: (rows, columns).
 
     Parameters
     ----------
@@ -34,10 +34,6 @@ def complete_rows(precision: Precision, centred: Matrix, rng: np.random.Generato
     centred : (rows, columns) array, NaN where missing
         Less the model's mean.
     rng : numpy.random.Generator
-
-    Returns
-    -------
-    completed : (rows, columns) array
 
     Notes
     -----

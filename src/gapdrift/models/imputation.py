@@ -209,17 +209,7 @@ def fit_imputers(
 
 
 def impute(imputer: FittedImputer, values: Matrix) -> Matrix:
-    """Rows with their missing values filled.
-
-    Parameters
-    ----------
-    imputer : FittedImputer
-    values : (rows, columns) array, NaN where missing
-
-    Returns
-    -------
-    filled : (rows, columns) array
-    """
+    """Rows with their missing values filled: (rows, columns)."""
     if isinstance(imputer, ConstantFill | ChainedRegressions) or not len(values):
         filled = imputer.transform(values) if len(values) else values.copy()
         return _check_filled(imputer, filled, values)

@@ -113,11 +113,6 @@ def stored(cls: T) -> T:
         - another stored class, or itself,
         - ``tuple``, ``frozenset``, ``Mapping`` from str, and unions of these.
 
-    Returns
-    -------
-    cls : type
-        The same class.
-
     Notes
     -----
     A file decides which values there are, but never what is made of them. Before a record is made, each field has the

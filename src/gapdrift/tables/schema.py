@@ -110,7 +110,7 @@ class Column:
         return self.categories[position] if position < len(self.categories) else "(other)"
 
     def check_stored(self) -> None:
-        """Check what was read from a file: kind, levels and groups."""
+        """Check what was read from a file: kind, categories and groups."""
         expect(self.kind in {"number", "category", "empty"}, "a column of numbers, categories or without values")
         expect(self.kind == "category" or not (self.categories or self.singletons), "values of categories only")
         few = 0 < self.n_groups <= MAX_CATEGORIES and len(self.categories) <= MAX_CATEGORIES
@@ -152,7 +152,9 @@ class Schema:
     def check_stored(self) -> None:
         """Check what was read from a file: some column has values, and names differ."""
         expect(len(set(self.names)) == len(self.names), "different names of columns")
-        expect(sum(column.width for column in self.columns) <= MAX_COLUMNS, f"up to {MAX_COLUMNS} columns and levels")
+        expect(
+            sum(column.width for column in self.columns) <= MAX_COLUMNS, f"up to {MAX_COLUMNS} columns and categories"
+        )
         expect(any(column.width for column in self.columns), "a column with values")
 
 

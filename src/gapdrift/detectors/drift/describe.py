@@ -28,7 +28,7 @@ def describe_bin(profile: Profile, schema: Schema, centre: NDArray[np.float64]) 
     Returns
     -------
     place : dict of str to float or str
-        A number in its own unit, a category by the level that is most raised.
+        A number in its own unit, a category by the value that is most raised.
     words : str
     """
     away = profile.directions @ centre

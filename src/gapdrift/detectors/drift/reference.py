@@ -160,14 +160,7 @@ class DriftReference:
 
 
 def fit_drift_reference(table: Any, settings: DriftSettings, rng: np.random.Generator) -> DriftReference:
-    """Reference of DriftDetector: schema, profile, null distribution and own evidence.
-
-    Parameters
-    ----------
-    table : pandas, polars or pyarrow table, mapping of columns, or numpy array
-    settings : DriftSettings
-    rng : numpy.random.Generator
-    """
+    """Reference of DriftDetector: schema, profile, null distribution and own evidence."""
     schema = learn_schema(
         table,
         target=settings.target,

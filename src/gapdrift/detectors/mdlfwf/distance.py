@@ -296,17 +296,13 @@ def learn_distance(
 def pair_features(
     missing_first: Mask, missing_second: Mask, filled_first: list[Matrix], filled_second: list[Matrix]
 ) -> Matrix:
-    """Features of pairs of rows.
+    """Features of pairs of rows: (pairs, 2 columns + imputers).
 
     Parameters
     ----------
     missing_first, missing_second : (pairs, columns) arrays of bool
     filled_first, filled_second : lists of (pairs, matrix columns) arrays
         The rows as each imputer fills them.
-
-    Returns
-    -------
-    features : (pairs, 2 columns + imputers) array
 
     Notes
     -----

@@ -142,12 +142,6 @@ class FuzzyReference:
 def fit_fuzzy_reference(table: Any, settings: FuzzySettings, rng: np.random.Generator) -> FuzzyReference:
     """Reference of MDL-FWF: schema, imputers, bins, distance model and the evidence of its own rows.
 
-    Parameters
-    ----------
-    table : pandas, polars or pyarrow table, mapping of columns, or numpy array
-    settings : FuzzySettings
-    rng : numpy.random.Generator
-
     Notes
     -----
     Bins and distances are learned on the complete rows. If these are fewer than 20, or fewer than five for each bin,

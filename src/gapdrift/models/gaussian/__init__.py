@@ -81,10 +81,6 @@ def fit_gaussian(
     rng : numpy.random.Generator, optional
         Draws those rows; by default always the same ones.
 
-    Returns
-    -------
-    DenseGaussian or FactorGaussian
-
     Notes
     -----
     Wholly missing rows add nothing. A wholly missing column gets mean 0, variance 1 and no
@@ -120,17 +116,13 @@ def fit_gaussian(
 
 
 def expected_values(model: GaussianModel, values: Floats) -> Floats:
-    """E[x | observed cells] of each row; observed cells come back as they are.
+    """E[x | observed cells] of each row, (rows, columns); observed cells come back as they are.
 
     Parameters
     ----------
     model : DenseGaussian or FactorGaussian
     values : array of shape (rows, columns)
         NaN is missing.
-
-    Returns
-    -------
-    array of shape (rows, columns)
 
     Notes
     -----

@@ -152,7 +152,7 @@ def exact_precision(precision: DensePrecision, largest: float, unit: float) -> D
 
 
 def fill(precision: Precision, patterns: Patterns, centred: Floats) -> Floats:
-    """Rows with expected values in their missing cells.
+    """Rows with expected values in their missing cells: (rows, columns).
 
     Parameters
     ----------
@@ -161,10 +161,6 @@ def fill(precision: Precision, patterns: Patterns, centred: Floats) -> Floats:
         Of the rows' missing cells.
     centred : array of shape (rows, columns)
         Less the model's mean, 0 in missing cells.
-
-    Returns
-    -------
-    array of shape (rows, columns)
 
     Examples
     --------
