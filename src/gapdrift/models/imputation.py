@@ -38,12 +38,6 @@ class Imputer(Protocol):
 
     ``fit`` learns from a matrix with NaN where missing. ``transform`` returns a matrix of the same shape without NaN,
     in which each row depends only on that row and on what was learned.
-
-    Examples
-    --------
-    >>> from sklearn.impute import KNNImputer
-    >>> isinstance(KNNImputer(), Imputer)
-    True
     """
 
     def fit(self, X: Matrix, y: None = None) -> Any:

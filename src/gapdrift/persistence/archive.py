@@ -214,13 +214,7 @@ def reading(source: io.BytesIO | str | PathLike[str]) -> Iterator[Package]:
 
 
 def npy_header(dtype: str, shape: tuple[int, ...]) -> bytes:
-    """First bytes of a ``.npy`` file: written and compared, never interpreted.
-
-    Examples
-    --------
-    >>> len(npy_header("<f8", (2, 3))), npy_header("<f8", (2, 3))[1:6]
-    (128, b'NUMPY')
-    """
+    """First bytes of a ``.npy`` file: written and compared, never interpreted."""
     text = f"{{'descr': '{dtype}', 'fortran_order': False, 'shape': {shape!r}, }}"
     # The format asks for a length that 64 divides, and a line feed at the end.
     padded = text + " " * (-(10 + len(text) + 1) % 64) + "\n"

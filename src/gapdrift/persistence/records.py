@@ -171,12 +171,7 @@ def stored(cls: T) -> T:
 
 
 def expect(holds: Any, what: str) -> None:
-    """Raise a StorageError where something does not hold.
-
-    Examples
-    --------
-    >>> expect(2 > 1, "two above one")
-    """
+    """Raise a StorageError where something does not hold."""
     if not holds:
         raise StorageError(f"The content of the file is not sound: expected {what}.")
 

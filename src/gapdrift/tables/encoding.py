@@ -47,15 +47,7 @@ class Encoded:
 
 
 def probe_rows(schema: Schema) -> Encoded:
-    """Three rows to try out what was read from a file: half of the columns missing, none, all.
-
-    Examples
-    --------
-    >>> probe_rows(Schema((Column("x", "number"), Column("y", "number")))).values
-    array([[nan,  0.],
-           [ 0.,  0.],
-           [nan, nan]])
-    """
+    """Three rows to try out what was read from a file: half of the columns missing, none, all."""
     missing = np.zeros((3, len(schema.columns)), dtype=bool)
     missing[0, ::2] = True
     missing[2] = True

@@ -27,11 +27,6 @@ class HistogramAxis:
         Limits of the intervals; the first and last interval also count what lies beyond. Empty for categories.
     labels : tuple of str
         Categories, and "(other)" for those without a matrix column of their own. Empty for numbers.
-
-    Examples
-    --------
-    >>> len(HistogramAxis((0.0, 1.0, 2.0), ())), len(HistogramAxis((), ("red", "(other)")))
-    (2, 2)
     """
 
     edges: tuple[float, ...]

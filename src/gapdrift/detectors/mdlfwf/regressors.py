@@ -81,14 +81,7 @@ Setting = str | int | float | bool | None
 
 @runtime_checkable
 class Regressor(Protocol):
-    """What a regressor must offer: scikit-learn's ``fit`` and ``predict``.
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import LinearRegression
-    >>> isinstance(LinearRegression(), Regressor)
-    True
-    """
+    """What a regressor must offer: scikit-learn's ``fit`` and ``predict``."""
 
     def fit(self, X: Matrix, y: Vector) -> Any:
         """Learn distances from the features of pairs."""

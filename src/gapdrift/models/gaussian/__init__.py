@@ -1,12 +1,11 @@
 """The conditional Gaussian model: what the observed cells of a row say about its missing ones.
 
-A multivariate normal distribution is fitted by EM to all rows, complete or not. Given the observed
-cells of a row, the missing ones are again normal, with a mean that depends on the values and a
-covariance that depends on the pattern of gaps only. So matrices are computed once per pattern, and
-patterns are handled in batches.
+A multivariate normal distribution is fitted by EM to all rows, complete or not. Given the observed cells of a row, the
+missing ones are again normal, with a mean that depends on the values and a covariance that depends on the pattern of
+gaps only. So matrices are computed once per pattern, and patterns are handled in batches.
 
-Two shapes of covariance share the public functions: `DenseGaussian` for few columns and
-`FactorGaussian` (a few factors and noise) for many.
+Two shapes of covariance share the public functions: `DenseGaussian` for few columns and `FactorGaussian` (a few factors
+and noise) for many.
 """
 
 import numpy as np
@@ -66,9 +65,8 @@ def fit_gaussian(
     values : array of shape (rows, columns)
         NaN is missing. Columns should be on roughly unit scale.
     rank : int, optional
-        Number of factors. As many as columns, or more, means a dense covariance. By default dense
-        up to 300 columns with 40 gaps in the average row; beyond, as many factors as stand out of
-        sampling noise, at most 24.
+        Number of factors. As many as columns, or more, means a dense covariance. By default dense up to 300 columns
+        with 40 gaps in the average row; beyond, as many factors as stand out of sampling noise, at most 24.
     ridge : float
         Share of its variance that every column keeps, whatever the other columns explain.
     max_iter : int
@@ -76,30 +74,23 @@ def fit_gaussian(
     tol : float
         EM stops when parameters move less than this, in standard deviations of their column.
     max_rows : int
-        Rows used at most, drawn uniformly. Fewer are used when columns are many: 300,000 cells, or
-        3,000 rows if that is more, and never above 4,000,000 cells.
+        Rows used at most, drawn uniformly. Fewer are used when columns are many: 300,000 cells, or 3,000 rows if that
+        is more, and never above 4,000,000 cells.
     rng : numpy.random.Generator, optional
         Draws those rows; by default always the same ones.
 
     Notes
     -----
-    Wholly missing rows add nothing. A wholly missing column gets mean 0, variance 1 and no
-    dependence.
+    Wholly missing rows add nothing. A wholly missing column gets mean 0, variance 1 and no dependence.
 
-    Dense against factors, by Kullback-Leibler divergence to the truth per column (2,000 rows, 20 %
-    missing, 120 columns): 0.02 against 0.15 for neighbours correlated at 0.8, 0.03 against 0.35 for
-    30 factors, 0.02 against 0.00 for one factor. With 100 rows: 0.24 against 0.40, 0.47 against
-    0.96, 0.06 against 0.02. The dense fit is never far off, also with fewer rows than columns, so
-    time alone decides: it grows with the cube of the number of gaps in a row.
+    Dense against factors, by Kullback-Leibler divergence to the truth per column (2,000 rows, 20 % missing, 120
+    columns): 0.02 against 0.15 for neighbours correlated at 0.8, 0.03 against 0.35 for 30 factors, 0.02 against 0.00
+    for one factor. With 100 rows: 0.24 against 0.40, 0.47 against 0.96, 0.06 against 0.02. The dense fit is never far
+    off, also with fewer rows than columns, so time alone decides: it grows with the cube of the number of gaps in a
+    row.
 
-    On real tables (13 to 40 columns, 500 and 2,000 rows) a ridge of 1e-4 predicts hidden cells as
-    well as 1e-5 does, and better than 1e-3.
-
-    Examples
-    --------
-    >>> model = fit_gaussian(np.array([[-1.0, -1.0], [1.0, np.nan], [np.nan, 0.5], [0.0, 0.2]]))
-    >>> model.covariance.shape
-    (2, 2)
+    On real tables (13 to 40 columns, 500 and 2,000 rows) a ridge of 1e-4 predicts hidden cells as well as 1e-5 does,
+    and better than 1e-3.
     """
     values = _subsample(values, max_rows, rng)
     values = values[~np.isnan(values).all(axis=1)]
@@ -126,8 +117,7 @@ def expected_values(model: GaussianModel, values: Floats) -> Floats:
 
     Notes
     -----
-    With m the missing and o the observed columns, E[x_m | x_o] = mean_m + S_mo S_oo^-1
-    (x_o - mean_o).
+    With m the missing and o the observed columns, E[x_m | x_o] = mean_m + S_mo S_oo^-1 (x_o - mean_o).
 
     Examples
     --------
@@ -177,9 +167,8 @@ def _column_moments(values: Floats) -> tuple[Floats, Floats]:
 
     Notes
     -----
-    One imagined observation at distance 1 joins the variance. Columns are on unit scale, so this is
-    what is known of one before it is seen; it keeps constant columns, and columns with one value or
-    none, above zero.
+    One imagined observation at distance 1 joins the variance. Columns are on unit scale, so this is what is known of
+    one before it is seen; it keeps constant columns, and columns with one value or none, above zero.
     """
     observed = ~np.isnan(values)
     n_observed = observed.sum(axis=0)

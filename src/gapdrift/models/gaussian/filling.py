@@ -136,14 +136,8 @@ def exact_precision(precision: DensePrecision, largest: float, unit: float) -> D
 
     Notes
     -----
-    If all terms of a sum are whole multiples of one number, and so few that 53 bits hold the sum, it does not depend
-    on the order in which they are added up: matrix products of any library, and machine code, then give the same.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> float(exact_precision(DensePrecision(np.eye(2) / 3.0), 8.0, 2.0**-14).matrix[0, 0] * 2**35 % 1)
-    0.0
+    If all terms of a sum are whole multiples of one number, and so few that 53 bits hold the sum, it does not depend on
+    the order in which they are added up: matrix products of any library, and machine code, then give the same.
     """
     matrix = (precision.matrix + precision.matrix.T) / 2.0
     top = float(np.abs(matrix).max(initial=1e-300)) * largest * len(matrix) / unit

@@ -120,8 +120,8 @@ def multiply_in_order(matrices: Floats, vectors: Floats) -> Floats:
 
     Notes
     -----
-    Terms are added up in the order of the columns, one after the other, whatever rows come together: a row's result
-    is the same to the bit alone, among others and in machine code (`gapdrift.counting.compiled`).
+    Terms are added up in the order of the columns, one after the other, whatever rows come together: a row's result is
+    the same to the bit alone, among others and in machine code (`gapdrift.counting.compiled`).
     """
     total = np.zeros(vectors.shape)
     for term in range(vectors.shape[1]):

@@ -43,13 +43,7 @@ DIRECTION_MARKS = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"
 
 @dataclass(frozen=True)
 class Name:
-    """Name of a column inside a phrase, so that each format can set it off in its own way.
-
-    Examples
-    --------
-    >>> Name("price").text
-    'price'
-    """
+    """Name of a column inside a phrase, so that each format can set it off in its own way."""
 
     text: str
 
@@ -110,13 +104,7 @@ def cut_text(text: str, most: int) -> str:
 
 
 def replace_invisible(text: str) -> str:
-    """Text in which letters that cannot be shown are replaced; its spaces stay.
-
-    Examples
-    --------
-    >>> replace_invisible(" and ")
-    ' and '
-    """
+    """Text in which letters that cannot be shown are replaced; its spaces stay."""
     return "".join(_replace_letter(letter) for letter in text)
 
 
