@@ -144,14 +144,7 @@ class History:
 
 
 class StreamLog:
-    """One stream of a history, which a monitor writes. Made by `History.begin`.
-
-    Parameters
-    ----------
-    history : History
-    monitor : Monitor
-    stream : str
-    """
+    """One stream of a history, which a monitor writes. Made by `History.begin`."""
 
     def __init__(self, history: History, monitor: Monitor, stream: str) -> None:
         self._history, self._monitor, self._stream = history, monitor, stream

@@ -96,6 +96,6 @@ def _lines(name: str, value: Any, indent: str) -> list[str]:
 
 
 def _column(record: dict[str, Any]) -> str:
-    values = f" with {record['levels']} values" if record.get("levels") else ""
+    values = f" with {record['categories']} categories" if record.get("categories") else ""
     missing = f", {record['missing']:.1%} missing" if record.get("missing") else ""
     return f"{record['name']}: {record['kind']}{values}{missing}"

@@ -28,12 +28,7 @@ __all__ = ["Reference", "ReferenceDetector", "Setting", "cannot_be_stored", "det
 @stored
 @dataclass(frozen=True)
 class NameList:
-    """A list among the settings of a stored detector; a tuple is stored as it is.
-
-    Parameters
-    ----------
-    names : tuple of str or int
-    """
+    """A list among the settings of a stored detector; a tuple is stored as it is."""
 
     names: tuple[str | int, ...]
 

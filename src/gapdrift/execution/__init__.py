@@ -78,7 +78,6 @@ def engine_of(rows: Any) -> Engine | None:
 
     Examples
     --------
-    >>> import numpy as np
     >>> engine_of(np.zeros((3, 2))) is None
     True
     >>> type(engine_of(iter([np.zeros((3, 2))]))).__name__

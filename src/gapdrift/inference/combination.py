@@ -160,7 +160,6 @@ def effective_number(smallest: Vector) -> float:
 
     Examples
     --------
-    >>> import numpy as np
     >>> draws = np.random.default_rng(0).random((100_000, 7)).min(axis=1)
     >>> round(effective_number(draws))
     7

@@ -159,7 +159,6 @@ def merge_bins(shares: Vector, n_rows: int, centres: Matrix) -> Matrix:
 
     Examples
     --------
-    >>> import numpy as np
     >>> merge_bins(np.array([0.5, 0.45, 0.05]), 50, np.array([[0.0], [5.0], [6.0]]))
     array([[1., 0., 0.],
            [0., 1., 1.]])
@@ -252,7 +251,6 @@ def holm(p_values: Vector) -> Vector:
 
     Examples
     --------
-    >>> import numpy as np
     >>> holm(np.array([0.01, 0.04, 0.03]))
     array([0.03, 0.06, 0.06])
     """

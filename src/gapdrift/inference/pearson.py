@@ -41,7 +41,6 @@ def pearson(reference: Vector, window: Vector) -> Finding:
 
     Examples
     --------
-    >>> import numpy as np
     >>> finding = pearson(np.array([30.0, 20.0]), np.array([20.0, 30.0]))
     >>> finding.statistic, finding.degrees_of_freedom, round(finding.p_value, 4)
     (4.0, 1, 0.0455)
@@ -66,7 +65,6 @@ def expected_frequencies(reference: Vector, window: Vector) -> NDArray[np.float6
 
     Examples
     --------
-    >>> import numpy as np
     >>> expected_frequencies(np.array([30.0, 10.0]), np.array([10.0, 10.0]))
     array([[26.66666667, 13.33333333],
            [13.33333333,  6.66666667]])

@@ -69,7 +69,6 @@ class ConstantFill:
 
     Examples
     --------
-    >>> import numpy as np
     >>> ConstantFill(np.array([1.0, 2.0])).transform(np.array([[5.0, np.nan]]))
     array([[5., 2.]])
     """
@@ -108,7 +107,6 @@ class ChainedRegressions:
 
     Examples
     --------
-    >>> import numpy as np
     >>> steps = np.array([1]), np.array([[0]]), np.array([[2.0]]), np.array([0.5])
     >>> ChainedRegressions(np.zeros(2), *steps).transform(np.array([[3.0, np.nan]]))
     array([[3. , 6.5]])
@@ -184,13 +182,6 @@ def fit_imputers(
     -------
     fitted : tuple of FittedImputer
         Methods given by name as `ConstantFill` and `ChainedRegressions`, others as they are.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> values = np.array([[1.0, 2.0], [3.0, np.nan]])
-    >>> [impute(method, values)[1, 1] for method in fit_imputers(["zero", "mean"], values, None)]
-    [np.float64(0.0), np.float64(2.0)]
     """
     methods = tuple(IMPUTERS) if imputers is None else tuple(imputers)
     if not methods:

@@ -37,7 +37,6 @@ class Partition:
 
     Examples
     --------
-    >>> import numpy as np
     >>> bins = Partition(np.array([[0.0], [10.0]]))
     >>> bins.distances(np.array([[2.0], [9.0]])).tolist()
     [[2.0, 8.0], [9.0, 1.0]]
@@ -105,7 +104,6 @@ def fit_partition(values: Matrix, n_bins: int, rng: np.random.Generator, *, n_st
 
     Examples
     --------
-    >>> import numpy as np
     >>> rows = np.array([[0.0], [1.0], [10.0], [11.0]])
     >>> sorted(fit_partition(rows, 2, np.random.default_rng(0)).centres.ravel().tolist())
     [0.5, 10.5]

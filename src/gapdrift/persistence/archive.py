@@ -101,13 +101,7 @@ class Manifest:
 
 @dataclass(frozen=True)
 class Package:
-    """An opened file: its manifest, and arrays that are read when they are asked for.
-
-    Parameters
-    ----------
-    manifest : Manifest
-    members : zipfile.ZipFile
-    """
+    """An opened file: its manifest, and arrays that are read when they are asked for."""
 
     manifest: Manifest
     members: zipfile.ZipFile
@@ -141,7 +135,6 @@ def pack(kind: str, content: Any, arrays: Mapping[str, Array]) -> bytes:
 
     Examples
     --------
-    >>> import numpy as np
     >>> data = pack("example", {"answer": 42}, {"numbers.npy": np.arange(3)})
     >>> with reading(io.BytesIO(data)) as package:
     ...     package.manifest.content, package.array("numbers.npy")

@@ -114,12 +114,7 @@ class Writer:
 
 @dataclass
 class Reader:
-    """Reads records from JSON and the arrays of a file; each array is used once.
-
-    Parameters
-    ----------
-    package : Package
-    """
+    """Reads records from JSON and the arrays of a file; each array is used once."""
 
     package: Package
     used: set[str] = field(default_factory=set)

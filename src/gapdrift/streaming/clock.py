@@ -80,13 +80,7 @@ def as_datetime(micros: int) -> datetime:
 
 
 def times_of(table: Table, name: str) -> tuple[Micros, Mask]:
-    """Microseconds since 1970 of a column, 0 where missing, and where it is missing.
-
-    Examples
-    --------
-    >>> times_of(Table.read({"t": ["1970-01-01T00:00:01", None]}), "t")
-    (array([1000000,       0]), array([False,  True]))
-    """
+    """Microseconds since 1970 of a column, 0 where missing, and where it is missing."""
     source = table.stored(name)
     if isinstance(source, np.ndarray):
         times, missing = _from_array(name, source)

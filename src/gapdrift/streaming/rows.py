@@ -39,15 +39,7 @@ class Columns:
 
 
 def columns_of(detector: Detector) -> Columns:
-    """Columns that a fitted detector compares.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import gapdrift as gd
-    >>> columns_of(gd.DriftDetector().fit(np.random.default_rng(0).normal(size=(100, 2)))).names
-    ('x0', 'x1')
-    """
+    """Columns that a fitted detector compares."""
     names = getattr(detector, "feature_names_in_", None)
     if names is not None:
         return Columns(tuple(map(str, names)), True, detector.ignored_columns_)
@@ -126,16 +118,12 @@ class Rows:
 def _plain(table: Table, name: str) -> NDArray[Any]:
     column = table.column(name)
     if column.kind == "date":
-        return _objects([None if is_missing(cell) else str(cell) for cell in _source_cells(table, name)])
+        source = table.stored(name)
+        cells = np.ma.asarray(source).tolist() if isinstance(source, np.ndarray) else source.to_list()
+        return _objects([None if is_missing(cell) else str(cell) for cell in cells])
     if column.kind in {"number", "integer"} and not column.is_boolean:
         return column.values
     return _objects(_cells(column))
-
-
-def _source_cells(table: Table, name: str) -> list[Any]:
-    source = table.stored(name) if table.named else table.frame[:, table.names.index(name)]
-    cells: list[Any] = np.ma.asarray(source).tolist() if isinstance(source, np.ndarray) else source.to_list()
-    return cells
 
 
 def _cells(column: RawColumn) -> list[Any]:

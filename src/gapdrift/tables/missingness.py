@@ -18,7 +18,6 @@ def missing_rates(missing: Mask) -> Vector:
 
     Examples
     --------
-    >>> import numpy as np
     >>> missing_rates(np.array([[True, False], [False, False]]))
     array([0.5, 0. ])
     """
@@ -56,7 +55,6 @@ def draw_mask(n_rows: int, rates: ArrayLike, rng: np.random.Generator) -> Mask:
 
     Examples
     --------
-    >>> import numpy as np
     >>> draw_mask(2, [0.0, 1.0], np.random.default_rng(0)).tolist()
     [[False, True], [False, True]]
     """

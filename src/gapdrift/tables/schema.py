@@ -42,7 +42,7 @@ MAX_COLUMNS = 20_000
 """Matrix columns of a schema that is read from a file."""
 
 MAX_CATEGORIES = 10_000
-"""Levels and groups of one of its columns."""
+"""Categories and groups of one of its columns."""
 
 
 @dataclass(frozen=True)

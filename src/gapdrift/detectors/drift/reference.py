@@ -14,8 +14,7 @@ from gapdrift.counting.counter import CHUNK, Counter, OutOfRangeError, RowStatis
 from gapdrift.counting.evidence import Evidence
 from gapdrift.counting.profile import Profile, fit_profile
 from gapdrift.counting.statistics import Layout, missing_statistics, power_means, value_statistics
-from gapdrift.detectors.drift.describe import describe_bin
-from gapdrift.detectors.histogram import make_histogram
+from gapdrift.detectors.drift.describe import describe_bin, make_histogram
 from gapdrift.errors import InputError
 from gapdrift.execution import MAX_LEARNED, sample_notes
 from gapdrift.inference.contrast import ROWS_PER_KURTOSIS, SMALLEST_VARIANCE, Shape, entry_p_values

@@ -211,7 +211,6 @@ def training_rates(rates: Vector) -> Vector:
 
     Examples
     --------
-    >>> import numpy as np
     >>> training_rates(np.array([0.2, 0.2]))
     array([0.2, 0.2])
     >>> training_rates(np.array([0.0, 0.0])).round(3)
@@ -305,7 +304,6 @@ def pair_features(
 
     Examples
     --------
-    >>> import numpy as np
     >>> one, two = np.array([[0.0, 3.0]]), np.array([[4.0, 0.0]])
     >>> pair_features(np.array([[True, False]]), np.array([[False, False]]), [one], [two])
     array([[1., 0., 0., 0., 5.]])

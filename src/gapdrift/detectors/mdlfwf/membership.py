@@ -42,7 +42,6 @@ def triangular(distances: Matrix, error: ArrayLike) -> Matrix:
 
     Examples
     --------
-    >>> import numpy as np
     >>> triangular(np.array([[1.0, 1.2, 4.0, 9.0]]), 0.5)
     array([[1.  , 0.64, 0.  , 0.  ]])
     """
@@ -59,7 +58,6 @@ def gaussian(distances: Matrix, error: ArrayLike) -> Matrix:
 
     Examples
     --------
-    >>> import numpy as np
     >>> gaussian(np.array([[1.0, 1.2, 4.0, 9.0]]), 0.5).round(4)
     array([[1.    , 0.8415, 0.0027, 0.    ]])
     """
@@ -72,7 +70,6 @@ def crisp(distances: Matrix, error: ArrayLike) -> Matrix:  # noqa: ARG001
 
     Examples
     --------
-    >>> import numpy as np
     >>> crisp(np.array([[2.0, 1.0, 1.0]]), 0.5)
     array([[0., 1., 0.]])
     """
@@ -109,7 +106,6 @@ def fuzzy_weights(
 
     Examples
     --------
-    >>> import numpy as np
     >>> fuzzy_weights(np.array([[1.0, 1.2, 1.4]]), 0.5, top_q=2).round(3)
     array([[0.61, 0.39, 0.  ]])
     """

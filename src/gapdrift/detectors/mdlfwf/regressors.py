@@ -110,7 +110,6 @@ class TrainingPairs:
 
     Examples
     --------
-    >>> import numpy as np
     >>> pairs = TrainingPairs.of(np.array([[1.0, 0.0, 2.5]]), np.array([3.0]), 1)
     >>> pairs.features()
     array([[1. , 0. , 2.5]])
@@ -146,13 +145,7 @@ class TrainingPairs:
 @stored
 @dataclass(frozen=True)
 class Recipe:
-    """An unfitted regressor: its class and the settings that differ from the defaults.
-
-    Parameters
-    ----------
-    name : str
-    settings : mapping of str to str, int, float, bool or None
-    """
+    """An unfitted regressor: its class and the settings that differ from the defaults."""
 
     name: str
     settings: Mapping[str, Setting]

@@ -158,7 +158,6 @@ def fill(precision: Precision, patterns: Patterns, centred: Floats) -> Floats:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from gapdrift.models.gaussian.patterns import find_patterns
     >>> precision = DensePrecision(np.linalg.inv(np.array([[1.0, 0.5], [0.5, 1.0]])))
     >>> fill(precision, find_patterns(np.array([[False, True]])), np.array([[2.0, 0.0]])).round(6)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from html import escape
 from itertools import pairwise
 
-__all__ = ["area", "axis_labels", "element", "figure", "label", "point", "steps", "ticks"]
+__all__ = ["axis_labels", "element", "figure", "label", "point", "steps", "ticks"]
 
 
 def element(tag: str, content: str = "", **attributes: float | str) -> str:
@@ -67,11 +67,6 @@ def steps(heights: Sequence[float], left: float, width: float, bottom: float, ta
         f"V{point(bottom - tall * height)}H{point(left + slot * (place + 1))}" for place, height in enumerate(heights)
     )
     return f"M{point(left)} {point(bottom)}{walk}V{point(bottom)}"
-
-
-def area(path: str) -> str:
-    """Closed path data of an open one."""
-    return f"{path}Z"
 
 
 def point(value: float) -> str:
