@@ -6,6 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from gapdrift._typing import Indices, Matrix, Vector
+from gapdrift.inference.contrast import SMALLEST_VARIANCE
 from gapdrift.persistence.records import expect, expect_shape, stored
 
 __all__ = ["Null", "correlation_of", "effective_sample_size", "shape_of"]
@@ -15,9 +16,6 @@ N_DRAWS = 2_000
 
 MAX_STORED = 1_000
 """Statistics of a correlation that is read from a file."""
-
-NO_VARIANCE = 1e-10
-"""Variance of one row below which an entry is constant."""
 
 NO_EIGENVALUE = 1e-10
 """Eigenvalues up to this are rounding, whose root would be a thousand times larger than they are."""
@@ -113,7 +111,7 @@ def correlation_of(rows: Matrix) -> Matrix:
     """
     centred = rows - rows.mean(axis=0)
     deviation = np.sqrt((centred**2).mean(axis=0))
-    present = deviation > np.sqrt(NO_VARIANCE)
+    present = deviation > np.sqrt(SMALLEST_VARIANCE)
     scaled = np.where(present, centred / np.where(present, deviation, 1.0), 0.0)
     correlation = scaled.T @ scaled / len(rows)
     np.fill_diagonal(correlation, 1.0)
@@ -167,7 +165,7 @@ def shape_of(powers: Matrix) -> tuple[Vector, Vector, Vector]:
     """
     first, second, third, fourth = powers
     variance = np.clip(second - first**2, 0.0, None)
-    present = variance > NO_VARIANCE
+    present = variance > SMALLEST_VARIANCE
     safe = np.where(present, variance, 1.0)
     cubes = third - 3.0 * first * second + 2.0 * first**3
     fourths = fourth - 4.0 * first * third + 6.0 * first**2 * second - 3.0 * first**4

@@ -27,7 +27,6 @@ __all__ = [
     "LearnedDistance",
     "default_regressor",
     "learn_distance",
-    "pair_features",
     "published_regressor",
     "training_rates",
 ]
@@ -85,23 +84,6 @@ class LearnedDistance:
     scale: float = 1.0
     pairs: TrainingPairs | None = None
 
-    def between(self, values: Matrix, missing: Mask, first: Indices, second: Indices) -> Vector:
-        """Distances of pairs of rows, given by the positions of both: (pairs,).
-
-        Between two complete rows the distance is exact.
-        """
-        filled = [impute(imputer, values) for imputer in self.imputers]
-        result = np.empty(len(first))
-        for start in range(0, len(first), CHUNK_PAIRS):
-            one, two = first[start : start + CHUNK_PAIRS], second[start : start + CHUNK_PAIRS]
-            features = pair_features(
-                missing[one], missing[two], [rows[one] for rows in filled], [rows[two] for rows in filled]
-            )
-            known = ~(missing[one] | missing[two]).any(axis=1)
-            exact = features[:, -1].copy()
-            result[start : start + len(one)] = np.where(known, exact, self._predict(features))
-        return result
-
     def to_centres(self, values: Matrix, missing: Mask, centres: Matrix) -> Matrix:
         """Distances of incomplete rows to complete centres: (rows, bins)."""
         filled = [impute(imputer, values) for imputer in self.imputers]
@@ -110,11 +92,20 @@ class LearnedDistance:
         for start in range(0, len(values), step):
             part = slice(start, start + step)
             features = _centre_features(missing[part], [rows[part] for rows in filled], centres)
-            result[part] = self._predict(features).reshape(-1, len(centres))
+            result[part] = self.predict(features).reshape(-1, len(centres))
         return result
 
-    def _predict(self, features: Matrix) -> Vector:
-        """Distances of pairs; a negative prediction counts as 0."""
+    def predict(self, features: Matrix) -> Vector:
+        """Distances of pairs from their features, which are brought to the regressor's unit in place: (pairs,).
+
+        A negative prediction counts as 0.
+
+        Parameters
+        ----------
+        features : (pairs, 2 columns + imputers) array
+            Which cells are missing in the first row, which in the second, and the distance after each imputation
+            (paper: Alg. 1, lines 9 to 13).
+        """
         features[:, -len(self.imputers) :] /= self.scale
         np.clip(features, None, MAX_SCALED_DISTANCE, out=features)
         return np.clip(_predict(self.regressor, features), 0.0, None) * self.scale
@@ -284,32 +275,6 @@ def learn_distance(
     importances = _importances(fitted, features, distances, rng)
     pairs = _keep_pairs(fitted, features, distances, len(imputers))
     return LearnedDistance(fitted, imputers, error, importances, scale, pairs)
-
-
-def pair_features(
-    missing_first: Mask, missing_second: Mask, filled_first: list[Matrix], filled_second: list[Matrix]
-) -> Matrix:
-    """Features of pairs of rows: (pairs, 2 columns + imputers).
-
-    Parameters
-    ----------
-    missing_first, missing_second : (pairs, columns) arrays of bool
-    filled_first, filled_second : lists of (pairs, matrix columns) arrays
-        The rows as each imputer fills them.
-
-    Notes
-    -----
-    Paper: Alg. 1, lines 9 to 13. Features 1 to 2n indicate which cells are missing; feature 2n + i is the distance
-    after the i-th imputation.
-
-    Examples
-    --------
-    >>> one, two = np.array([[0.0, 3.0]]), np.array([[4.0, 0.0]])
-    >>> pair_features(np.array([[True, False]]), np.array([[False, False]]), [one], [two])
-    array([[1., 0., 0., 0., 5.]])
-    """
-    distances = [np.linalg.norm(one - two, axis=1) for one, two in zip(filled_first, filled_second, strict=True)]
-    return np.column_stack([missing_first.astype(float), missing_second.astype(float), *distances])
 
 
 def published_regressor() -> Any:
