@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 from scipy.stats import ks_2samp
 
+from gapdrift._typing import Matrix
 from gapdrift.datasets import stations
 from gapdrift.detectors.drift.detector import DriftDetector
 
 __all__ = ["SCENARIOS", "Line", "run_demo"]
 
-Matrix = NDArray[np.float64]
 Readings = Mapping[str, NDArray[Any]]
 
 ROWS = 500

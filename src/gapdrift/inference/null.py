@@ -94,14 +94,7 @@ def _symmetric_root(correlation: Matrix) -> Matrix:
 def correlation_of(rows: Matrix) -> Matrix:
     """Correlation of the columns of some rows, shrunk towards independence as far as chance explains it.
 
-    Parameters
-    ----------
-    rows : (rows, statistics) array
-
-    Returns
-    -------
-    correlation : (statistics, statistics) array
-        A column that is constant correlates with no other.
+    A column that is constant correlates with no other.
 
     Notes
     -----

@@ -57,6 +57,8 @@ def make_donors(
 ) -> Matrix:
     """Complete rows like those of the reference, none of them one of its rows: (donors, columns).
 
+    They are in the order of the column that varies most: evenly spaced ones are a stratified sample.
+
     Parameters
     ----------
     precision : Precision
@@ -67,11 +69,6 @@ def make_donors(
     n_donors : int
         At most as many as there are rows.
     rng : numpy.random.Generator
-
-    Returns
-    -------
-    donors : (donors, columns) array
-        In the order of the column that varies most: evenly spaced ones are a stratified sample.
     """
     moments = completed.T @ completed / len(completed)
     order = np.argsort(completed[:, np.argmax(np.diag(moments))], kind="stable")

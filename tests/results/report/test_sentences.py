@@ -9,7 +9,7 @@ from gapdrift.results.report.sentences import (
     say_what_differs,
     say_what_stayed,
 )
-from gapdrift.results.report.words import to_plain_text
+from tests.results.report.plain import to_plain_text
 
 HEADLINES = {
     "none": "No change found: the values and the gaps of the window look like those of the reference.",

@@ -42,17 +42,7 @@ def make_histogram(axis: HistogramAxis, reference: Vector, window: Vector) -> Hi
 def describe_bin(profile: Profile, schema: Schema, centre: NDArray[np.float64]) -> tuple[dict[str, float | str], str]:
     """Centre of a bin by column, and the columns that set it apart, in words.
 
-    Parameters
-    ----------
-    profile : Profile
-    schema : Schema
-    centre : (d,) array
-
-    Returns
-    -------
-    place : dict of str to float or str
-        A number in its own unit, a category by the value that is most raised.
-    words : str
+    A number is in its own unit; of a category, the value that is most raised is named.
     """
     away = profile.directions @ centre
     scores = profile.mean + away

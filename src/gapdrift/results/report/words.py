@@ -24,7 +24,6 @@ __all__ = [
     "put_on_one_line",
     "replace_invisible",
     "shorten",
-    "to_plain_text",
 ]
 
 EFFECT_STEPS = ((0.5, "large"), (0.3, "medium"), (0.1, "small"))
@@ -52,24 +51,13 @@ Phrase = tuple[str | Name, ...]
 """Pieces of a sentence: fixed text, and names that the user chose."""
 
 
-def to_plain_text(phrase: Phrase) -> str:
-    """Phrase as plain text.
-
-    Examples
-    --------
-    >>> to_plain_text(("The values of ", Name("price"), " differ."))
-    'The values of price differ.'
-    """
-    return "".join(shorten(piece.text) if isinstance(piece, Name) else replace_invisible(piece) for piece in phrase)
-
-
 def join_names(names: Iterable[str], most: int = 3) -> Phrase:
     """Names with commas and an "and"; those beyond ``most`` are counted only.
 
     Examples
     --------
-    >>> to_plain_text(join_names(["a", "b", "c"])), to_plain_text(join_names(["a", "b", "c", "d", "e"]))
-    ('a, b and c', 'a, b, c and 2 more columns')
+    >>> join_names(["a", "b", "c"], most=1)
+    (Name(text='a'), ' and ', '2 more columns')
     """
     names = list(names)
     rest = len(names) - most
