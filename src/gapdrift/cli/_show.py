@@ -10,7 +10,7 @@ import click
 
 import gapdrift as gd
 from gapdrift._writing import write_file
-from gapdrift.cli._codes import ExitCode
+from gapdrift.cli import ExitCode
 from gapdrift.cli._progress import progress
 
 __all__ = ["show_demo", "show_file", "show_result"]

@@ -97,6 +97,9 @@ def encode(table: Any, schema: Schema, *, pool_singletons: bool = False) -> Enco
 def numeric_chunks(table: Table, schema: Schema, notes: set[str], n_rows: int) -> Iterator[Matrix] | None:
     """Rows of an all-numeric table in chunks, NaN where missing, without a copy of the whole table.
 
+    None if the reference has a column that is not numeric, or if the table has one that is not stored as floats: such a
+    table needs `encode`. Numbers are not checked for being finite or too large.
+
     Parameters
     ----------
     table : Table
@@ -105,12 +108,6 @@ def numeric_chunks(table: Table, schema: Schema, notes: set[str], n_rows: int) -
         Sentences for the user; those about this table are added.
     n_rows : int
         Most rows of one chunk.
-
-    Returns
-    -------
-    chunks : iterator of (rows, columns) arrays, or None
-        None if the reference has a column that is not numeric, or if the table has one that is not stored as floats:
-        such a table needs `encode`. Numbers are not checked for being finite or too large.
     """
     if any(column.kind != "number" for column in schema.columns):
         return None

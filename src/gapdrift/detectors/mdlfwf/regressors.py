@@ -40,19 +40,9 @@ __all__ = [
     "store",
 ]
 
-REGRESSORS: Mapping[str, Any] = MappingProxyType(
-    {
-        cls.__name__: cls
-        for cls in (
-            ExtraTreesRegressor,
-            GradientBoostingRegressor,
-            HistGradientBoostingRegressor,
-            LinearRegression,
-            RandomForestRegressor,
-            Ridge,
-        )
-    }
-)
+_TREES = (ExtraTreesRegressor, GradientBoostingRegressor, HistGradientBoostingRegressor, RandomForestRegressor)
+
+REGRESSORS: Mapping[str, Any] = MappingProxyType({cls.__name__: cls for cls in (*_TREES, LinearRegression, Ridge)})
 """Regressors that can be stored. A name in a file must be one of these; nothing else is looked up by it."""
 
 MAX_TEXT = 100
