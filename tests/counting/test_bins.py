@@ -20,14 +20,10 @@ def test_whole_steps_find_the_nearest_centre(kind, fitted):
 
 
 def test_steps_are_whole_and_within_reach():
-    code = pytest.importorskip("gapdrift.counting.compiled")
     table = BinTable(64.0, 256.0, np.zeros((5, 2), np.float32), np.zeros(2, np.float32))
     rows = np.random.default_rng(0).normal(scale=3.0, size=(400, 5))
     steps = table.steps(rows)
     assert steps.tolist() == np.clip(np.floor(rows * 64.0 + 0.5), -256, 256).tolist()
-    compiled = np.empty(rows.shape, dtype=np.float32)
-    code.to_steps(rows, 64.0, 256.0, compiled)
-    assert compiled.tolist() == steps.tolist()
 
 
 @pytest.mark.parametrize("n_bins", [2, 32, 256])
@@ -36,8 +32,12 @@ def test_the_first_of_equally_near_bins_is_taken(n_bins):
     rng = np.random.default_rng(0)
     distances = rng.integers(-(2**20), 2**20, size=(500, n_bins)).astype(np.float32)
     distances[:, rng.integers(n_bins, size=3)] = -(2.0**22)
+    squares = rng.integers(2, size=n_bins).astype(np.float32)
     keys = np.empty(n_bins, dtype=np.int32)
-    assert [code._nearest(row, keys) for row in distances] == distances.argmin(axis=1).tolist()
+    expected = (distances + squares).argmin(axis=1).tolist()
+    assert [code.nearest(distances, row, squares, keys) for row in range(500)] == expected
+    table = BinTable(1.0, 2.0**23, np.eye(n_bins, dtype=np.float32), squares)
+    assert nearest(table, distances).tolist() == expected
 
 
 def test_donors_are_evenly_spaced_and_start_anywhere():

@@ -14,7 +14,7 @@ from gapdrift.counting.counter import Counter
 from gapdrift.counting.statistics import squares_of, sums_of
 from gapdrift.detectors.drift import reference as drift_reference
 from gapdrift.errors import InputError, ParameterError, SchemaError
-from gapdrift.models.gaussian import expected_values
+from gapdrift.models.gaussian import expected_values, fill, find_patterns
 from gapdrift.models.gaussian.dense import DenseGaussian
 from gapdrift.models.normal_scores import UNIT
 from gapdrift.tables.encoding import Encoded, encode
@@ -117,13 +117,13 @@ def test_filling_is_the_same_to_the_bit_in_machine_code(rate, fitted):
     missing = rng.random(scores.shape) < rate
     scores[missing] = 0.0
     codes = patterns.pattern_codes(missing)
-    found = [
-        np.concatenate(
-            [part.expected for part in filler.fill(scores.copy(), codes, lambda rows: missing[rows], totals, how)]
-        )
-        for how, totals in ((None, filler.totals()), (code, filler.totals()))
-    ]
-    assert np.array_equal(found[0], found[1])
+    (by_numpy,) = filler.fill(scores.copy(), codes, lambda rows: missing[rows], filler.totals())
+    index = filler.kept_patterns().find(codes)
+    arrays = filler.kept_patterns().arrays
+    code.fill_rows(scores, index, *arrays, filler.precision.matrix, UNIT, np.zeros((6, 6)))
+    assert np.array_equal(by_numpy.expected, scores)
+    exact = fill(filler.precision, find_patterns(missing), np.where(missing, 0.0, scores))
+    assert by_numpy.expected == pytest.approx(exact, abs=UNIT / 2)
 
 
 def test_expected_values_are_those_of_the_model(fitted):

@@ -5,7 +5,13 @@ from typing import Any
 import numba
 import numpy as np
 
-__all__ = ["count_bins", "fill_rows", "read_rows", "to_steps"]
+from gapdrift.counting.patterns import SLOT_BITS
+
+__all__ = ["count_rows", "fill_rows", "read_rows"]
+
+
+BLOCK = 512
+"""Completions of rows that are handled at once."""
 
 
 @numba.njit(cache=True, nogil=True)
@@ -58,7 +64,7 @@ def read_rows(  # one loop over rows, so that each is in the cache once
     n_rows, n_columns = values.shape
     top = packed.shape[1] - 1.0
     given = missing.shape[0] > 0
-    cells = np.empty(n_columns, np.intp)
+    cells = np.empty(n_columns, np.int32)
     for row in range(n_rows):
         beyond = 0
         for column in range(n_columns):
@@ -67,7 +73,7 @@ def read_rows(  # one loop over rows, so that each is in the cache once
             # A comparison with NaN is false, so that the cell is 0.
             place = (number - low[column]) * per_step[column]
             place = place if place > 0.0 else 0.0
-            cells[column] = int(place if place < top else top)
+            cells[column] = np.int32(place if place < top else top)
         if beyond:
             return row
         for column in range(n_columns if ranks[n_columns] > 0 else 0):
@@ -80,12 +86,12 @@ def read_rows(  # one loop over rows, so that each is in the cache once
         mixed, code = np.uint64(0), np.uint64(0)
         for column in range(n_columns):
             gone = missing[row, owner[column]] if given else values[row, column] != values[row, column]
-            here = np.int64(not gone)
-            entry = np.int64(packed[column, cells[column]])
-            mixed += mixer[column] * np.uint64(cells[column] * here)
-            scores[row, column] = (entry >> 8) * here * unit
-            code |= np.uint64(1 - here) << np.uint64(owner[column] & 63)
-            bars[column, entry & 255] += here
+            cell = np.uint32(cells[column])
+            entry = packed[column, cell]
+            mixed += np.uint64(0) if gone else mixer[column] * np.uint64(cell)
+            scores[row, column] = 0.0 if gone else (entry >> 8) * unit
+            code |= np.uint64(gone) << np.uint64(owner[column] & 63)
+            bars[column, entry & 255] += not gone
         # An input column without any value in the reference has no matrix column.
         for place in range(missing.shape[1]):
             code |= np.uint64(missing[row, place]) << np.uint64(place & 63)
@@ -94,11 +100,11 @@ def read_rows(  # one loop over rows, so that each is in the cache once
 
 
 @numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def _dot(one: Any, two: Any) -> float:
-    """Sum of products; all terms are multiples of one number, so that any order gives the same."""
+def _product(matrix: Any, line: int, rows: Any, row: int) -> float:
+    """Product of a line of a matrix with a row; terms are multiples of one number, so that any order gives the same."""
     total = 0.0
-    for place in range(len(one)):
-        total += one[place] * two[place]
+    for column in range(matrix.shape[1]):
+        total += matrix[line, column] * rows[row, column]
     return total
 
 
@@ -121,7 +127,7 @@ def fill_rows(
     rows : (rows, columns) array
         Centred scores, 0 where missing; expected scores afterwards.
     index : (rows,) array of int
-        Pattern of each row.
+        Pattern of each row; one below 0 leaves a row as it is.
     column_start, columns, covariance_start, covariance : arrays
         Of `KnownPatterns`.
     precision : (columns, columns) array
@@ -134,14 +140,14 @@ def fill_rows(
     product = np.empty(n_columns)
     per_unit = 1.0 / unit
     for row in range(len(rows)):
-        pattern = index[row]
+        pattern = max(index[row], 0)
         start = column_start[pattern]
         size = column_start[pattern + 1] - start
         if size == 0:
             continue
         cells = covariance_start[pattern]
         for one in range(size):
-            product[one] = _dot(precision[columns[start + one]], rows[row])
+            product[one] = _product(precision, columns[start + one], rows, row)
         for one in range(size):
             total = 0.0
             for two in range(size):
@@ -157,91 +163,121 @@ def fill_rows(
 
 
 @numba.njit(cache=True, nogil=True)
-def count_bins(
-    base: Any,
-    squares: Any,
+def complete_rows(
+    rows: Any,
     index: Any,
+    identity: Any,
     column_start: Any,
     columns: Any,
     covariance_start: Any,
     covariance: Any,
     donors: Any,
-    choice: Any,
-    n_spread: int,
-    products: Any,
+    apart: Any,
     per_step: float,
     reach: float,
-    counts: Any,
-    together: Any,
-) -> None:
-    """Completions in each bin, and in each pair of bins, as `memberships` finds them in numpy.
+    steps: Any,
+) -> int:
+    """Completions of rows in whole steps, one after the other; a complete row has one.
 
     Parameters
     ----------
-    base : (rows, bins) array of single precision
-        Distances of the expected rows less the centres' squares: whole numbers.
-    squares : (bins,) array of single precision
+    rows : (rows, columns) array
+        Expected scores.
     index : (rows,) array of int
-        Pattern of each row; -1 leaves a row out.
+        Pattern of each row; one below 0 leaves a row out.
+    identity : (rows,) array of uint64
     column_start, columns, covariance_start, covariance : arrays
         Of `KnownPatterns`.
     donors : (donors, columns) array
-    choice : (rows,) array of int
-        First donor of each row.
-    n_spread : int
-    products : (columns, bins) array of single precision
+    apart : (n_spread,) array of int
+        From the first donor of a row to each of its donors.
     per_step, reach : float
         Of `BinTable`.
-    counts : (bins,) array of int
-        Completions in each bin: added to.
-    together : (bins, bins) array of int
-        Pairs of completions of a row in each pair of bins: added to.
+    steps : (completions, columns) array of single precision
+        Filled here.
+
+    Returns
+    -------
+    n_completions : int
     """
-    n_rows, n_bins = base.shape
-    n_donors = len(donors)
-    moved, keys = np.empty(n_bins, np.float32), np.empty(n_bins, np.int32)
-    steps = np.zeros(len(donors[0]) + 2, np.float32)
-    # Completions of the row in each bin, and the bins that have some.
-    hits, found = np.zeros(n_bins, np.int64), np.empty(n_spread, np.intp)
-    apart = np.empty(n_spread, np.intp)
-    for number in range(n_spread):
-        apart[number] = number * n_donors // n_spread
-    for row in range(n_rows):
+    n_donors, n_columns = donors.shape
+    total = 0
+    for row in range(len(rows)):
         pattern = index[row]
         if pattern < 0:
             continue
-        start = column_start[pattern]
+        for column in range(n_columns):
+            steps[total, column] = _step(rows[row, column], per_step, reach)
+        start, cells = column_start[pattern], covariance_start[pattern]
         size = column_start[pattern + 1] - start
         if size == 0:
-            for place in range(n_bins):
-                moved[place] = base[row, place] + squares[place]
-            best = _nearest(moved, keys)
-            counts[best] += n_spread
-            together[best, best] += n_spread * n_spread
+            total += 1
             continue
-        cells = covariance_start[pattern]
-        n_found = 0
-        for number in range(n_spread):
-            donor = choice[row] + apart[number]
+        hashed = (identity[row] * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(32)
+        first = np.intp((hashed * np.uint64(n_donors)) >> np.uint64(32))
+        for number in range(1, len(apart)):
+            for column in range(n_columns):
+                steps[total + number, column] = steps[total, column]
+        for number in range(len(apart)):
+            donor = first + apart[number]
             donor = donor if donor < n_donors else donor - n_donors
             for one in range(size):
-                total = 0.0
+                residual = 0.0
                 for two in range(size):
-                    total += covariance[cells + one * size + two] * donors[donor, columns[start + two]]
-                whole = np.floor(total * per_step + 0.5)
-                whole = whole if whole > -reach else -reach
-                steps[one] = np.float32(whole if whole < reach else reach)
-            # Two columns at a time; the last of an odd number comes with a step of 0.
-            steps[size] = np.float32(0.0)
-            first, second = columns[start], columns[start + min(1, size - 1)]
-            for place in range(n_bins):
-                near = base[row, place] + squares[place]
-                moved[place] = near + steps[0] * products[first, place] + steps[1] * products[second, place]
-            for one in range(2, size, 2):
-                first, second = columns[start + one], columns[start + min(one + 1, size - 1)]
-                for place in range(n_bins):
-                    moved[place] += steps[one] * products[first, place] + steps[one + 1] * products[second, place]
-            best = _nearest(moved, keys)
+                    residual += covariance[cells + one * size + two] * donors[donor, columns[start + two]]
+                steps[total + number, columns[start + one]] += _step(residual, per_step, reach)
+        total += len(apart)
+    return total
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def _step(position: float, per_step: float, reach: float) -> Any:
+    """Position in whole steps, as `BinTable.steps` finds it."""
+    whole = np.floor(position * per_step + 0.5)
+    whole = whole if whole > -reach else -reach
+    return np.float32(whole if whole < reach else reach)
+
+
+@numba.njit(cache=True, nogil=True)
+def count_bins(
+    distances: Any, squares: Any, index: Any, column_start: Any, n_spread: int, counts: Any, together: Any
+) -> None:
+    """Count completions by bin, and by pairs of bins of one row.
+
+    Parameters
+    ----------
+    distances : (completions, bins) array of single precision
+        To the centres, less their squares: whole numbers.
+    squares : (bins,) array of single precision
+    index : (rows,) array of int
+        Pattern of each row; one below 0 leaves a row out.
+    column_start : array of int
+        Of `KnownPatterns`.
+    n_spread : int
+        Completions of an incomplete row; that of a complete one counts as so many.
+    counts : (bins,) array of int
+        Added to.
+    together : (bins, bins) array of int
+        Added to.
+    """
+    n_bins = len(squares)
+    keys = np.empty(n_bins, np.int32)
+    # Completions of the row in each bin, and the bins that have some.
+    hits, found = np.zeros(n_bins, np.int64), np.empty(n_spread, np.intp)
+    total = 0
+    for row in range(len(index)):
+        pattern = index[row]
+        if pattern < 0:
+            continue
+        if n_spread == 1 or column_start[pattern + 1] == column_start[pattern]:
+            best = nearest(distances, total, squares, keys)
+            counts[best] += n_spread
+            together[best, best] += n_spread * n_spread
+            total += 1
+            continue
+        n_found = 0
+        for number in range(n_spread):
+            best = nearest(distances, total + number, squares, keys)
             found[n_found] = best
             n_found += hits[best] == 0
             hits[best] += 1
@@ -251,13 +287,23 @@ def count_bins(
                 together[found[one], found[two]] += hits[found[one]] * hits[found[two]]
         for one in range(n_found):
             hits[found[one]] = 0
+        total += n_spread
 
 
 @numba.njit(cache=True, nogil=True)
-def _nearest(distances: Any, keys: Any) -> int:
-    """Place of the smallest of up to 256 whole numbers of 22 bits, the first of equals; ``keys`` is overwritten."""
-    for place in range(len(distances)):
-        keys[place] = np.int32(distances[place]) * 256 + place
+def nearest(distances: Any, row: int, squares: Any, keys: Any) -> int:
+    """Place of the smallest of up to 256 sums of whole numbers, of 22 bits, the first of equals.
+
+    Parameters
+    ----------
+    distances : (rows, bins) array of single precision
+    row : int
+    squares : (bins,) array of single precision
+    keys : (bins,) array of int
+        Overwritten.
+    """
+    for place in range(len(squares)):
+        keys[place] = np.int32(distances[row, place] + squares[place]) * 256 + place
     best = keys[0]
     for place in range(1, len(keys)):
         best = min(best, keys[place])
@@ -265,18 +311,108 @@ def _nearest(distances: Any, keys: Any) -> int:
 
 
 @numba.njit(cache=True, nogil=True)
-def to_steps(positions: Any, per_step: float, reach: float, steps: Any) -> None:
-    """Positions in whole steps, as `BinTable.steps` finds them in numpy.
+def count_rows(
+    values: Any,
+    missing: Any,
+    reading: Any,
+    slots: Any,
+    codes: Any,
+    mix: Any,
+    patterns: Any,
+    enough: Any,
+    precision: Any,
+    donors: Any,
+    apart: Any,
+    products: Any,
+    squares: Any,
+    per_step: float,
+    reach: float,
+    unit: float,
+    location: Any,
+    scatter: Any,
+    square_sums: Any,
+    extra: Any,
+    counts: Any,
+    together: Any,
+    pattern_counts: Any,
+    bars: Any,
+    rest: Any,
+) -> int:
+    """Count rows of known patterns, a block of them at a time, so that all of it stays in the cache.
 
     Parameters
     ----------
-    positions : (rows, columns) array
-    per_step, reach : float
-    steps : (rows, columns) array of single precision
-        Filled here.
+    values, missing : arrays
+        As in `read_rows`.
+    reading : tuple
+        What `read_rows` takes after them, up to the largest number that is allowed.
+    slots, codes : arrays
+        Of `KnownPatterns`.
+    mix : int
+        What codes are multiplied with to find their slots.
+    patterns : tuple
+        ``column_start``, ``columns``, ``covariance_start`` and ``covariance`` of `KnownPatterns`.
+    enough : (patterns,) array of bool
+        Whether rows of a pattern have enough observed to choose donors by.
+    precision : (columns, columns) array
+    donors, apart, per_step, reach : as in `complete_rows`
+    products, squares : arrays
+        Of `BinTable`.
+    unit : float
+    location, scatter, square_sums, extra, counts, together, bars : arrays
+        Sums: added to.
+    pattern_counts : (patterns,) array
+        Rows of each pattern: added to.
+    rest : (rows,) array of int
+        Filled with the rows that are left out: their patterns are not known, or have too little observed.
+
+    Returns
+    -------
+    n_rest : int
+        Number of rows left out, or -1 - row for the first row with a number that is too large.
     """
-    cells, found = positions.ravel(), steps.ravel()
-    for place in range(len(cells)):
-        whole = np.floor(cells[place] * per_step + 0.5)
-        whole = whole if whole > -reach else -reach
-        found[place] = np.float32(whole if whole < reach else reach)
+    n_rows, n_columns = values.shape
+    size = max(BLOCK // len(apart), 8)
+    scores, squared = np.empty((size, n_columns)), np.empty((size, n_columns))
+    identity, row_codes = np.empty(size, np.uint64), np.empty(size, np.uint64)
+    index = np.empty(size, np.intp)
+    steps = np.empty((size * len(apart), n_columns), np.float32)
+    distances = np.empty((size * len(apart), len(squares)), np.float32)
+    product = np.empty((n_columns, n_columns))
+    column_start, columns, covariance_start, covariance = patterns
+    shift = np.uint64(64 - SLOT_BITS)
+    n_rest = 0
+    for start in range(0, n_rows, size):
+        stop = min(start + size, n_rows)
+        here = stop - start
+        given = missing[start:stop] if len(missing) else missing
+        wrong = read_rows(values[start:stop], given, *reading, scores, identity, row_codes, bars)  # type: ignore[call-arg]
+        if wrong >= 0:
+            return -1 - (start + wrong)
+        for row in range(here):
+            pattern = slots[np.intp((row_codes[row] * mix) >> shift)]
+            known = codes[pattern] == row_codes[row] and enough[pattern]
+            index[row] = pattern if known else -1
+            if known:
+                pattern_counts[pattern] += 1
+            else:
+                rest[n_rest] = start + row
+                n_rest += 1
+                scores[row] = 0.0
+        block = scores[:here]
+        fill_rows(block, index[:here], column_start, columns, covariance_start, covariance, precision, unit, extra)
+        for row in range(here):
+            for column in range(n_columns):
+                location[column] += block[row, column]
+                squared[row, column] = block[row, column] * block[row, column]
+        np.dot(block.T, block, product)
+        scatter += product
+        np.dot(squared[:here].T, squared[:here], product)
+        square_sums += product
+        n_completions = complete_rows(
+            block, index[:here], identity, column_start, columns, covariance_start, covariance, donors, apart,
+            per_step, reach, steps,
+        )  # fmt: skip
+        np.dot(steps[:n_completions], products, distances[:n_completions])
+        count_bins(distances, squares, index[:here], column_start, len(apart), counts, together)
+    return n_rest

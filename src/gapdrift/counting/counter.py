@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from gapdrift._typing import Indices, Mask, Matrix, Vector
 from gapdrift.counting.bins import choose_donors, make_bin_table, memberships, nearest
-from gapdrift.counting.filling import FilledRows, make_filler
-from gapdrift.counting.patterns import pattern_codes
+from gapdrift.counting.filling import DenseFiller, FilledRows, make_filler
+from gapdrift.counting.patterns import MAX_CODED, MIX, pattern_codes
 from gapdrift.counting.profile import Profile
 from gapdrift.errors import InputError
 from gapdrift.models.normal_scores import UNIT
@@ -103,17 +103,64 @@ class Counter:
         """
         sums = self._zeros()
         bars = np.zeros((len(self.profile.owner), N_INTERVALS), dtype=np.int64)
-        code = machine_code(n_rows)
+        code = machine_code(n_rows) if self._can_compile else None
         totals = self.filler.totals()
         for values, missing in _parts(chunks, self._chunk):
-            scored = self._score(values, missing, bars, code)
-            for filled in self.filler.fill(scored.scores, scored.codes, scored.missing, totals, code):
-                self._add(sums, scored, filled, code)
             sums["cells"] += self._count_categories(values)
+            if code is None:
+                self._count_chunk(values, missing, sums, totals, bars)
+                continue
+            rest = self._count_compiled(code, values, missing, sums, totals, bars)
+            if len(rest):
+                # Their numbers are in the histograms already.
+                others = None if missing is None else missing[rest]
+                self._count_chunk(values[rest], others, sums, totals, np.zeros_like(bars))
+        if len(self.profile.paired) == len(self.profile.owner):
+            sums["location_squares"] = np.diag(sums["scatter"]).copy()
         sums |= totals.sums()
         sums["squares"] += sums.pop("extra_squares")
         sums["cells"] += self._bars(bars)
         return sums
+
+    def _count_chunk(
+        self, values: Matrix, missing: Mask | None, sums: dict[str, Any], totals: Any, bars: NDArray[np.int64]
+    ) -> None:
+        """Add the statistics of some rows."""
+        scored = self._score(values, missing, bars)
+        for filled in self.filler.fill(scored.scores, scored.codes, scored.missing, totals):
+            self._add(sums, scored.identity[filled.rows], filled)
+
+    def _count_compiled(
+        self,
+        code: Any,
+        values: Matrix,
+        missing: Mask | None,
+        sums: dict[str, Any],
+        totals: Any,
+        bars: NDArray[np.int64],
+    ) -> Indices:
+        """Add the statistics of rows whose patterns are known by machine code; the places of the others."""
+        assert isinstance(self.filler, DenseFiller)
+        table, n_spread, known = self.bin_table, self.profile.n_spread, self.filler.kept_patterns()
+        enough = (~known.missing) @ self.profile.entropy >= ENOUGH_BITS
+        enough[0] = True
+        counts = np.zeros(table.n_bins, dtype=np.int64)
+        together = np.zeros((table.n_bins, table.n_bins), dtype=np.int64)
+        pattern_counts, rest = np.zeros(len(known)), np.empty(len(values), dtype=np.intp)
+        given = np.zeros((0, 0), dtype=bool) if missing is None else missing
+        n_rest = code.count_rows(
+            values, given, self._packed, known.slots, known.codes, MIX, known.arrays, enough,
+            self.filler.precision.matrix, self._donors, np.arange(n_spread) * len(self._donors) // n_spread,
+            table.products, table.squares, table.per_step, table.reach, UNIT,
+            sums["location"], sums["scatter"], sums["squares"], totals.extra, counts, together, pattern_counts,
+            bars, rest,
+        )  # fmt: skip
+        if n_rest < 0:
+            raise OutOfRangeError("A number is out of range.")
+        totals.add_counts(pattern_counts)
+        sums["bins"] += counts / n_spread
+        sums["bin_products"] += together / n_spread**2
+        return rest[:n_rest]
 
     def rows(self, rows: Encoded, *, hidden: bool = True) -> RowStatistics:
         """Statistics of each row.
@@ -134,8 +181,8 @@ class Counter:
         bars = np.zeros((len(profile.owner), N_INTERVALS), dtype=np.int64)
         start = 0
         for values, missing in _parts([rows], self._chunk):
-            scored = self._score(values, missing, bars, None)
-            for filled in self.filler.fill(scored.scores, scored.codes, scored.missing, self.filler.totals(), None):
+            scored = self._score(values, missing, bars)
+            for filled in self.filler.fill(scored.scores, scored.codes, scored.missing, self.filler.totals()):
                 places = start + np.arange(len(values))[filled.rows]
                 found.location[places] = filled.expected
                 if hidden:
@@ -162,36 +209,43 @@ class Counter:
             "cells": np.zeros(sum(map(len, self.histogram_axes))),
         }
 
-    def _add(self, sums: dict[str, Any], scored: _Scored, filled: FilledRows, code: Any) -> None:
-        """Add the statistics of some rows."""
+    def _add(self, sums: dict[str, Any], identity: NDArray[np.uint64], filled: FilledRows) -> None:
+        """Add the statistics of rows whose missing cells are filled."""
         expected = filled.expected
         paired = expected if len(self.profile.paired) == expected.shape[1] else expected[:, self.profile.paired]
         squared = paired * paired
-        scatter = paired.T @ paired
         sums["location"] += np.ones(len(expected)) @ expected
-        sums["location_squares"] += np.diag(scatter) if paired is expected else (expected * expected).sum(axis=0)
-        sums["scatter"] += scatter
+        sums["scatter"] += paired.T @ paired
         sums["squares"] += squared.T @ squared
-        self._add_bins(sums, scored.identity[filled.rows], filled, code)
+        if paired is not expected:
+            sums["location_squares"] += (expected * expected).sum(axis=0)
+        self._add_bins(sums, identity, filled)
 
-    def _add_bins(self, sums: dict[str, Any], identity: NDArray[np.uint64], filled: FilledRows, code: Any) -> None:
+    def _add_bins(self, sums: dict[str, Any], identity: NDArray[np.uint64], filled: FilledRows) -> None:
         lacking = self._lacking(filled)
-        if len(lacking):
-            # Such rows have few different values: equal ones are looked at once.
-            number, keys = filled.pattern_numbers()[lacking], identity[lacking]
-            both = np.rec.fromarrays([keys, number])
-            _, first, counts = np.unique(both, return_index=True, return_counts=True)
-            shares = self._memberships(filled.take(lacking[first]), keys[first], N_AVERAGED)
-            sums["bins"] += counts @ shares
-            sums["bin_products"] += (shares * counts[:, None]).T @ shares
-        if code is not None and filled.compiled:
-            self._count_compiled(sums, identity, filled, lacking, code)
+        if not len(lacking):
+            self._add_all(sums, identity, filled)
             return
-        rest = filled.take(np.delete(np.arange(len(identity)), lacking)) if len(lacking) else filled
-        kept = np.delete(identity, lacking) if len(lacking) else identity
-        shares = self._memberships(rest, kept, self.profile.n_spread)
-        sums["bins"] += shares.sum(axis=0)
-        sums["bin_products"] += shares.T @ shares
+        others = np.delete(np.arange(len(identity)), lacking)
+        self._add_all(sums, identity[others], filled.take(others))
+        # Such rows have few different values: equal ones are looked at once.
+        both = np.rec.fromarrays([identity[lacking], filled.pattern_numbers()[lacking]])
+        _, first, counts = np.unique(both, return_index=True, return_counts=True)
+        chosen = lacking[first]
+        _add_shares(sums, self._memberships(filled.take(chosen), identity[chosen], N_AVERAGED), counts)
+
+    def _add_all(self, sums: dict[str, Any], identity: NDArray[np.uint64], filled: FilledRows) -> None:
+        """Add the bins of rows that choose donors by their observed values."""
+        table, n_spread = self.bin_table, self.profile.n_spread
+        if n_spread > 1:
+            _add_shares(sums, self._memberships(filled, identity, n_spread))
+            return
+        # One completion: a row is in one bin.
+        steps = table.steps(filled.expected)
+        steps += filled.residual_steps(table, self.profile.donors, choose_donors(identity, len(self.profile.donors), 1))
+        counts = np.bincount(nearest(table, steps), minlength=table.n_bins)
+        sums["bins"] += counts
+        sums["bin_products"] += np.diag(counts)
 
     def _memberships(self, filled: FilledRows, identity: NDArray[np.uint64], n_spread: int) -> Matrix:
         """Shares of the completions of each row in each bin: (rows, bins)."""
@@ -208,27 +262,6 @@ class Counter:
             shares[incomplete] = memberships(table, table.distances(steps[incomplete]), residuals, n_spread)
         return shares
 
-    def _count_compiled(
-        self, sums: dict[str, Any], identity: NDArray[np.uint64], filled: FilledRows, lacking: Indices, code: Any
-    ) -> None:
-        """`_memberships` of all rows but those that lack observed values, summed up by machine code."""
-        table, n_spread = self.bin_table, self.profile.n_spread
-        counts = np.zeros(table.n_bins, dtype=np.int64)
-        together = np.zeros((table.n_bins, table.n_bins), dtype=np.int64)
-        steps = np.empty(filled.expected.shape, dtype=np.float32)
-        code.to_steps(filled.expected, table.per_step, table.reach, steps)
-        first = choose_donors(identity, len(self.profile.donors), 1)[:, 0]
-        numbers = filled.pattern_numbers()
-        if len(lacking):
-            numbers = numbers.copy()
-            numbers[lacking] = -1
-        code.count_bins(
-            steps @ table.products, table.squares, numbers, *filled.pattern_arrays(), self.profile.donors, first,
-            n_spread, table.products, table.per_step, table.reach, counts, together,
-        )  # fmt: skip
-        sums["bins"] += counts / n_spread
-        sums["bin_products"] += together / n_spread**2
-
     def _lacking(self, filled: FilledRows) -> Indices:
         """Incomplete rows with too little observed to choose donors by."""
         incomplete = filled.incomplete()
@@ -236,9 +269,7 @@ class Counter:
             return incomplete
         return incomplete[filled.observed_entropy()[incomplete] < ENOUGH_BITS]
 
-    def _score(self, values: Matrix, missing: Mask | None, bars: NDArray[np.int64], code: Any) -> _Scored:
-        if code is not None and len(self.histogram_axes) <= 64:
-            return self._score_compiled(values, missing, bars, code)
+    def _score(self, values: Matrix, missing: Mask | None, bars: NDArray[np.int64]) -> _Scored:
         turned = np.array(values.T, order="C")
         inputs = np.isnan(values) if missing is None else missing
         hidden = np.ascontiguousarray(inputs.T[self.profile.owner])
@@ -254,21 +285,6 @@ class Counter:
         identity = (keys * self._mixer[:, None]).sum(axis=0, dtype=np.uint64)
         return _Scored(scores, identity, pattern_codes(inputs), lambda rows: inputs[rows])
 
-    def _score_compiled(self, values: Matrix, missing: Mask | None, bars: NDArray[np.int64], code: Any) -> _Scored:
-        n_rows = len(values)
-        scores = np.empty(values.shape)
-        identity, codes = np.empty(n_rows, dtype=np.uint64), np.empty(n_rows, dtype=np.uint64)
-        given = np.zeros((0, 0), dtype=bool) if missing is None else missing
-        wrong = code.read_rows(
-            values, given, self.profile.owner, *self._packed, self._mixer, UNIT, MAX_MAGNITUDE,
-            scores, identity, codes, bars,
-        )  # fmt: skip
-        if wrong >= 0:
-            raise OutOfRangeError("A number is out of range.")
-        return _Scored(
-            scores, identity, codes, lambda rows: np.isnan(values[rows]) if missing is None else missing[rows]
-        )
-
     @cached_property
     def _packed(self) -> tuple[Any, ...]:
         """Arrays that machine code takes: histogram_axes, knots, and scores with intervals."""
@@ -277,7 +293,17 @@ class Counter:
         starts = np.concatenate([[0], np.cumsum([len(part) for part in knots])])
         units = np.rint(table.scores / UNIT).astype(np.int64)
         packed = (units * 256 + self._intervals).astype(np.int32)
-        return table.low, table.per_step, starts, np.concatenate([*knots, np.zeros(0)]), packed
+        grids = table.low, table.per_step, starts, np.concatenate([*knots, np.zeros(0)]), packed
+        return self.profile.owner, *grids, self._mixer, UNIT, MAX_MAGNITUDE
+
+    @cached_property
+    def _donors(self) -> NDArray[np.float32]:
+        return self.profile.donors.astype(np.float32)
+
+    @property
+    def _can_compile(self) -> bool:
+        """Whether machine code can count rows: not where columns are so many that patterns are not kept."""
+        return isinstance(self.filler, DenseFiller) and len(self.histogram_axes) <= MAX_CODED
 
     def _count_categories(self, values: Matrix) -> Vector | float:
         """Rows of each category; 0 in the places of numbers."""
@@ -296,6 +322,13 @@ class Counter:
             for place, axis in zip(self._first_of, self.histogram_axes, strict=True)
         ]
         return np.concatenate(parts) if parts else np.zeros(0)
+
+
+def _add_shares(sums: dict[str, Any], shares: Matrix, counts: NDArray[Any] | None = None) -> None:
+    """Add the shares of rows in bins; ``counts`` says how many rows are like each."""
+    weighted = shares if counts is None else shares * counts[:, None]
+    sums["bins"] += weighted.sum(axis=0)
+    sums["bin_products"] += weighted.T @ shares
 
 
 def _cell_intervals(profile: Profile, histogram_axes: tuple[HistogramAxis, ...]) -> NDArray[np.uint8]:

@@ -30,6 +30,9 @@ HIDDEN_CELLS = 4_000_000
 """Cells of the conditional covariances of factor models that are handled at once."""
 
 
+MANY = 32
+"""Completions above which their residuals are found by one matrix product for each row."""
+
 EXACT = 2.0**24
 """Steps per unit of what patterns hide: sums of millions of rows fit into the 53 bits of a double."""
 
@@ -45,11 +48,6 @@ class FilledRows(Protocol):
     @property
     def expected(self) -> Matrix:
         """Expected scores: (rows, columns)."""
-        ...
-
-    @property
-    def compiled(self) -> bool:
-        """Whether machine code can take these rows."""
         ...
 
     def incomplete(self) -> Indices:
@@ -76,10 +74,6 @@ class FilledRows(Protocol):
         """Equal numbers for rows with equal patterns: (rows,)."""
         ...
 
-    def pattern_arrays(self) -> tuple[Any, ...]:
-        """Arrays of patterns for machine code."""
-        ...
-
 
 class Totals(Protocol):
     """Sums that depend on patterns of missing cells, collected while rows are filled."""
@@ -96,7 +90,7 @@ class Filler(Protocol):
         """Totals of no rows."""
         ...
 
-    def fill(self, scores: Matrix, codes: Codes, missing: MissingOf, totals: Any, code: Any) -> Iterator[FilledRows]:
+    def fill(self, scores: Matrix, codes: Codes, missing: MissingOf, totals: Any) -> Iterator[FilledRows]:
         """Fill some rows, and add what their patterns hide to the totals.
 
         Parameters
@@ -107,8 +101,6 @@ class Filler(Protocol):
         missing : callable
             Missing input columns of some rows.
         totals : Totals
-        code : module or None
-            Functions in machine code.
         """
         ...
 
@@ -153,8 +145,6 @@ class _DenseRows:
     known: KnownPatterns
     index: Indices
 
-    compiled = True
-
     def incomplete(self) -> Indices:
         return np.flatnonzero(self.index)
 
@@ -170,11 +160,24 @@ class _DenseRows:
         n_spread, size = choice.shape[1], self.expected.shape[1]
         steps = np.zeros((len(self.index) * n_spread, size), dtype=np.float32)
         for block in self.blocks:
+            if n_spread > MANY:
+                self._average(block, table, donors, choice, steps)
+                continue
             for number in range(n_spread):
                 vectors = donors[choice[block.rows, number][:, None], block.columns]
                 solved = multiply_in_order(block.covariance, vectors)
                 steps[(block.rows * n_spread + number)[:, None], block.columns] = table.steps(solved)
         return steps
+
+    @staticmethod
+    def _average(
+        block: PatternBlock, table: BinTable, donors: Matrix, choice: Indices, steps: NDArray[np.float32]
+    ) -> None:
+        """Residual steps of many donors, row by row: by matrix products, which machine code never has to equal."""
+        n_spread = choice.shape[1]
+        for row, columns, covariance in zip(block.rows, block.columns, block.covariance, strict=True):
+            solved = donors[choice[row][:, None], columns] @ covariance
+            steps[row * n_spread : (row + 1) * n_spread, columns] = table.steps(solved)
 
     def take(self, places: Indices) -> "_DenseRows":
         return _DenseRows(self.filler, self.rows, self.expected[places], self.known, self.index[places])
@@ -185,10 +188,6 @@ class _DenseRows:
 
     def pattern_numbers(self) -> Indices:
         return self.index
-
-    def pattern_arrays(self) -> tuple[Any, ...]:
-        known = self.known
-        return known.column_start, known.columns, known.covariance_start, known.covariance
 
 
 @dataclass(eq=False)
@@ -208,12 +207,16 @@ class _DenseTotals:
         """Count rows by pattern; patterns that are not kept are summed up at once."""
         counts = np.bincount(index).astype(float)
         if kept:
-            total = np.zeros(max(len(self.counts), len(counts)))
-            total[: len(self.counts)] += self.counts
-            total[: len(counts)] += counts
-            self.counts = total
+            self.add_counts(counts)
         else:
             self.others = [_added([*self.others, self.filler.pattern_sums(known, counts)])]
+
+    def add_counts(self, counts: Vector) -> None:
+        """Add rows of each of the first patterns that are kept."""
+        total = np.zeros(max(len(self.counts), len(counts)))
+        total[: len(self.counts)] += self.counts
+        total[: len(counts)] += counts
+        self.counts = total
 
     def sums(self) -> dict[str, Matrix]:
         kept = self.filler.pattern_sums(self.filler.kept_patterns(), self.counts)
@@ -250,9 +253,7 @@ class DenseFiller:
         """All patterns that are kept so far; their numbers never change."""
         return self._cache.known
 
-    def fill(
-        self, scores: Matrix, codes: Codes, missing: MissingOf, totals: _DenseTotals, code: Any
-    ) -> Iterator[_DenseRows]:
+    def fill(self, scores: Matrix, codes: Codes, missing: MissingOf, totals: _DenseTotals) -> Iterator[_DenseRows]:
         """See `Filler.fill`."""
         if len(self.profile.entropy) > MAX_CODED:
             rest = np.arange(len(scores))
@@ -261,19 +262,15 @@ class DenseFiller:
             rest = np.flatnonzero(index < 0)
             here: Any = np.flatnonzero(index >= 0) if len(rest) else slice(None)
             totals.add(known, index[here], kept=True)
-            yield self._fill_known(scores[here], known, index[here], here, totals, code)
+            yield self._fill_known(scores[here], known, index[here], here, totals)
         if len(rest):
             for rows, described, index in unknown_parts(missing(rest), self.profile.owner, self.precision):
                 totals.add(described, index, kept=False)
-                yield self._fill_known(scores[rest[rows]], described, index, rest[rows], totals, code)
+                yield self._fill_known(scores[rest[rows]], described, index, rest[rows], totals)
 
     def _fill_known(
-        self, scores: Matrix, known: KnownPatterns, index: Indices, rows: Any, totals: _DenseTotals, code: Any
+        self, scores: Matrix, known: KnownPatterns, index: Indices, rows: Any, totals: _DenseTotals
     ) -> _DenseRows:
-        if code is not None:
-            arrays = known.column_start, known.columns, known.covariance_start, known.covariance
-            code.fill_rows(scores, index, *arrays, self.precision.matrix, UNIT, totals.extra)
-            return _DenseRows(self, rows, scores, known, index)
         filled = _DenseRows(self, rows, scores, known, index)
         multiplied = self.precision.multiply(scores)
         for block in filled.blocks:
@@ -335,8 +332,6 @@ class _FactorRows:
     missing: Mask
     patterns: Patterns
 
-    compiled = False
-
     def incomplete(self) -> Indices:
         return np.flatnonzero(self.patterns.index)
 
@@ -356,9 +351,6 @@ class _FactorRows:
 
     def pattern_numbers(self) -> Indices:
         return self.patterns.index
-
-    def pattern_arrays(self) -> tuple[Any, ...]:
-        raise NotImplementedError
 
 
 @dataclass(eq=False)
@@ -396,11 +388,9 @@ class FactorFiller:
             | missing_sums(none, np.zeros(1), self.profile.missing_paired)
         )
 
-    def fill(
-        self, scores: Matrix, codes: Codes, missing: MissingOf, totals: _FactorTotals, code: Any
-    ) -> Iterator[_FactorRows]:
+    def fill(self, scores: Matrix, codes: Codes, missing: MissingOf, totals: _FactorTotals) -> Iterator[_FactorRows]:
         """See `Filler.fill`."""
-        del codes, code
+        del codes
         inputs = missing(slice(None))
         patterns = find_patterns(inputs[:, self.profile.owner])
         expected = np.rint(fill(self.precision, patterns, scores) * (1.0 / UNIT)) * UNIT

@@ -14,6 +14,8 @@ from gapdrift.models.gaussian.patterns import multiply_in_order
 
 __all__ = [
     "MAX_CODED",
+    "MIX",
+    "SLOT_BITS",
     "KnownPatterns",
     "PatternBlock",
     "PatternCache",
@@ -96,6 +98,11 @@ class KnownPatterns:
     def __len__(self) -> int:
         """Return the number of patterns."""
         return len(self.missing)
+
+    @property
+    def arrays(self) -> tuple[Indices, Indices, Indices, Vector]:
+        """What machine code takes of the patterns."""
+        return self.column_start, self.columns, self.covariance_start, self.covariance
 
     def find(self, codes: Codes) -> Indices:
         """Number of the pattern of each code, -1 where it is not known."""

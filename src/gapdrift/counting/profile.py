@@ -230,7 +230,7 @@ def fit_profile(
         mean,
         precision,
         hidden.T @ hidden / len(hidden) if dense else None,
-        precision.multiply(make_donors(precision, hidden, schema.owner, MAX_DONORS, rng)),
+        _single(precision.multiply(make_donors(precision, hidden, schema.owner, MAX_DONORS, rng))),
         schema.owner,
         is_category,
         _collision_entropy(scores, rows, schema),
@@ -250,6 +250,11 @@ def _rounded(precision: Precision, scores: NormalScores, mean: Vector) -> Precis
         return precision
     largest = float(np.abs(scores.table.scores - mean[:, None]).max(initial=1.0)) + UNIT
     return exact_precision(precision, largest, UNIT)
+
+
+def _single(donors: Matrix) -> Matrix:
+    """Donors rounded to single precision, in which machine code keeps them."""
+    return donors.astype(np.float32).astype(np.float64)
 
 
 def _cluster(points: Matrix, n_bins: int, rng: np.random.Generator) -> Partition:

@@ -165,11 +165,12 @@ def power_means(layout: Layout, expected: Matrix, paired: Indices, bins: Matrix,
     missing : (rows, statistics of missingness) array
     """
     found = []
-    for power in (1, 2, 3, 4):
-        raised = expected**power
-        few = raised[:, paired]
+    parts = [expected, bins, missing]
+    raised = [np.ones_like(part) for part in parts]
+    for _ in range(4):
+        raised = [power * part for power, part in zip(raised, parts, strict=True)]
+        few = raised[0][:, paired]
         products = (few.T @ few)[layout.pairs] / len(expected)
-        found.append(
-            np.concatenate([raised.mean(axis=0), products, (bins**power).mean(axis=0), (missing**power).mean(axis=0)])
-        )
+        means = [power.mean(axis=0) for power in raised]
+        found.append(np.concatenate([means[0], products, *means[1:]]))
     return np.stack(found)

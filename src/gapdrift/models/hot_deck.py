@@ -6,11 +6,13 @@ fit (ties, skewness, bent dependence) the scatter is right all the same, so that
 moves no statistic.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
 from gapdrift._typing import Matrix
-from gapdrift.models.gaussian import Precision, fill, find_patterns
+from gapdrift.models.gaussian import Precision, find_patterns
 
 __all__ = ["complete_rows", "make_donors"]
 
@@ -43,12 +45,18 @@ def complete_rows(precision: Precision, centred: Matrix, rng: np.random.Generato
     missing = np.isnan(centred)
     if not missing.any():
         return centred.copy()
-    patterns = find_patterns(missing)
-    expected = fill(precision, patterns, np.where(missing, 0.0, centred))
-    completed = expected
-    for _ in range(N_PASSES):
-        others = completed[rng.integers(len(centred), size=len(centred))]
-        completed = expected + precision.solve(patterns, precision.multiply(others))
+    observed = np.where(missing, 0.0, centred)
+    completed = expected = observed
+
+    def vectors() -> Iterator[Matrix]:
+        """First those that give the expected values, then those of random other rows."""
+        yield precision.multiply(-observed)
+        for _ in range(N_PASSES):
+            yield precision.multiply(completed[rng.integers(len(centred), size=len(centred))])
+
+    for number, solved in enumerate(precision.solve_each(find_patterns(missing), vectors())):
+        completed = (observed if number == 0 else expected) + solved
+        expected = completed if number == 0 else expected
     return completed
 
 

@@ -31,6 +31,9 @@ UNIT = 2.0**-14
 MAX_COARSENESS = 0.02
 """Difference between the score of a number and that of its cell above which another grid is tried."""
 
+FAR_OUT, MAX_COARSENESS_FAR_OUT = 2.0, 0.25
+"""Score beyond which neighbouring ranks are so far apart that a difference is allowed to be larger, and how large."""
+
 TAIL = 500
 """One knot in so many, on either side, may lie beyond the grid."""
 
@@ -219,7 +222,8 @@ def _even_grid(knots: Vector, scores: Vector) -> tuple[float, float, Vector, Vec
         table = np.interp(middles, knots, scores)
         table[cells] = scores
         missed = np.abs(table[cells] - scores)
-        if missed[tail : len(knots) - tail].max() <= MAX_COARSENESS:
+        allowed = np.where(np.abs(scores) < FAR_OUT, MAX_COARSENESS, MAX_COARSENESS_FAR_OUT)
+        if np.all((missed <= allowed)[tail : len(knots) - tail]):
             return float(low), float(per_step), middles, table
     return None
 

@@ -8,11 +8,10 @@ missing cell (NaN, None, NA, null, masked) is NaN in all matrix columns of its c
 import math
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gapdrift._typing import Indices, Mask, Matrix, Vector
 from gapdrift.errors import SchemaError
@@ -186,7 +185,7 @@ def _encode_category(data: RawColumn, column: Column, notes: set[str], pool_sing
     own = _own_positions(column.categories)
     if pool_singletons:
         own = {name: index for name, index in own.items() if column.categories[index] not in column.singletons}
-    positions = _positions(as_categories(data), own, column)
+    positions = _positions(data, own, column)
     matrix = np.zeros((len(positions), column.width))
     matrix[np.arange(len(positions)), positions] = ONE_HOT
     matrix[data.missing] = np.nan
@@ -208,10 +207,20 @@ def _own_positions(categories: tuple[str, ...]) -> dict[str, int]:
     return positions
 
 
-def _positions(cells: NDArray[Any], own: dict[str, int], column: Column) -> Indices:
+def _positions(data: RawColumn, own: dict[str, int], column: Column) -> Indices:
     """Matrix column of each cell; a category without its own goes into a group chosen by a hash of its name."""
-    positions = [own[name] if name in own else _group_of(name, column) for name in map(str, cells)]
-    return np.array(positions, dtype=np.intp)
+    if data.kind == "text":
+        cells = np.where(data.missing, "", data.values).tolist()
+        place = {name: _position(str(name), own, column) for name in set(cells)}
+        return np.fromiter(map(place.__getitem__, cells), dtype=np.intp, count=len(cells))
+    values, first, inverse = np.unique(data.values, return_index=True, return_inverse=True)
+    few = replace(data, values=values, missing=data.missing[first])
+    places = [_position(str(name), own, column) for name in as_categories(few)]
+    return np.array(places, dtype=np.intp)[inverse.reshape(-1)]
+
+
+def _position(category: str, own: dict[str, int], column: Column) -> int:
+    return own[category] if category in own else _group_of(category, column)
 
 
 def _group_of(category: str, column: Column) -> int:

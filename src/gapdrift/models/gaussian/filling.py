@@ -6,6 +6,7 @@ would leave in the same cells is S (P d)_m. Both are one function of a vector, `
 `FactorPrecision.solve`.
 """
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -56,11 +57,19 @@ class DensePrecision:
 
     def solve(self, patterns: Patterns, vectors: Floats) -> Floats:
         """(P_mm)^-1 v_m in the missing cells of each row, 0 in the others: (rows, columns)."""
-        solved = np.zeros(vectors.shape)
-        for block, columns in dense_blocks(patterns):
-            cells = block.rows[:, None], columns[block.local]
-            solved[cells] = apply(conditional_covariance(self.matrix, columns), block.local, vectors[cells])
-        return solved
+        return next(self.solve_each(patterns, [vectors]))
+
+    def solve_each(self, patterns: Patterns, vectors: Iterable[Floats]) -> Iterator[Floats]:
+        """`solve` for one set of vectors after the other, which may depend on what was solved before."""
+        blocks = [
+            (block, columns, conditional_covariance(self.matrix, columns)) for block, columns in dense_blocks(patterns)
+        ]
+        for each in vectors:
+            solved = np.zeros(each.shape)
+            for block, columns, covariance in blocks:
+                cells = block.rows[:, None], columns[block.local]
+                solved[cells] = apply(covariance, block.local, each[cells])
+            yield solved
 
 
 @stored
@@ -97,6 +106,10 @@ class FactorPrecision:
         factors = rows @ weights @ conditional_factors(self.model, complete)[0]
         multiplied: Floats = (rows - factors @ self.loadings.T) / self.noise
         return multiplied
+
+    def solve_each(self, patterns: Patterns, vectors: Iterable[Floats]) -> Iterator[Floats]:
+        """`solve` for one set of vectors after the other, which may depend on what was solved before."""
+        return (self.solve(patterns, each) for each in vectors)
 
     def solve(self, patterns: Patterns, vectors: Floats) -> Floats:
         """(P_mm)^-1 v_m in the missing cells of each row, 0 in the others: (rows, columns).
