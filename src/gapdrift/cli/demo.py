@@ -60,11 +60,6 @@ def run_demo(windows: int = 20, seed: int = 0) -> Iterator[Line]:
     windows : int, default 20
         Windows of 500 weather readings for each scenario, each against a reference of its own.
     seed : int, default 0
-
-    Examples
-    --------
-    >>> [line.method for line in run_demo(windows=1)][-2:]
-    ['gapdrift: values', 'gapdrift: gaps']
     """
     rng = np.random.default_rng(seed)
     draws = {

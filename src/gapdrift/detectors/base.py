@@ -177,14 +177,7 @@ class Detector(BaseEstimator, ABC):  # type: ignore[misc]
         return replace(result, settings=self.plain_settings())
 
     def plain_settings(self) -> dict[str, Any]:
-        """Class, version and parameters as plain values, without ``n_jobs``, which influences no result.
-
-        Examples
-        --------
-        >>> import gapdrift as gd
-        >>> gd.DriftDetector(ignore=["id"]).plain_settings()["ignore"]
-        ('id',)
-        """
+        """Class, version and parameters as plain values, without ``n_jobs``, which influences no result."""
         given = self.get_params(deep=False)
         plain = {name: _as_plain(value) for name, value in given.items() if name != "n_jobs"}
         return {"detector": type(self).__name__, "version": __version__, **plain}

@@ -20,14 +20,6 @@ def sample_rows(chunks: Iterable[Any], max_rows: int, rng: np.random.Generator) 
     -----
     Each row gets a random number, and the rows with the smallest numbers stay. The sample does not depend on how the
     rows are divided into chunks.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> chunks = [pa.table({"a": range(0, 60)}), pa.table({"a": range(60, 100)})]
-    >>> sample, n_rows = sample_rows(chunks, 5, np.random.default_rng(0))
-    >>> len(sample), n_rows
-    (5, 100)
     """
     import pyarrow as pa  # noqa: PLC0415
 

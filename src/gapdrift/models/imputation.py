@@ -66,11 +66,6 @@ class ConstantFill:
     ----------
     constants : (columns,) array
         Number that replaces the missing values of each column.
-
-    Examples
-    --------
-    >>> ConstantFill(np.array([1.0, 2.0])).transform(np.array([[5.0, np.nan]]))
-    array([[5., 2.]])
     """
 
     constants: Vector

@@ -166,9 +166,9 @@ def _encode_number(data: RawColumn, _column: Column, _notes: set[str], _pool_sin
     if data.missing.all():
         return np.full((len(data.missing), 1), np.nan)
     if data.kind not in {"number", "integer"}:
+        found = "dates" if data.kind == "date" else f"text (such as {data.values[~data.missing][0]!r})"
         raise SchemaError(
-            f"Column {data.name!r} holds {'dates' if data.kind == 'date' else 'text'}"
-            f"{_example(data)}, expected numbers as in the reference. Convert it, or use NaN where "
+            f"Column {data.name!r} holds {found}, expected numbers as in the reference. Convert it, or use NaN where "
             "nothing was recorded."
         )
     values: Matrix = data.values.reshape(-1, 1)
@@ -220,10 +220,8 @@ def _positions(data: RawColumn, own: dict[str, int], column: Column) -> Indices:
 
 
 def _position(category: str, own: dict[str, int], column: Column) -> int:
-    return own[category] if category in own else _group_of(category, column)
-
-
-def _group_of(category: str, column: Column) -> int:
+    if category in own:
+        return own[category]
     return len(column.categories) + zlib.crc32(category.encode(errors="surrogatepass")) % column.n_groups
 
 
@@ -231,10 +229,6 @@ def _encode_empty(data: RawColumn, _column: Column, notes: set[str], _pool_singl
     if not data.missing.all():
         notes.add(f"Column {data.name!r} has values here but none in the reference: they are not compared.")
     return np.empty((len(data.missing), 0))
-
-
-def _example(data: RawColumn) -> str:
-    return f" (such as {data.values[~data.missing][0]!r})" if data.kind == "text" else ""
 
 
 _ENCODERS = {"number": _encode_number, "category": _encode_category, "empty": _encode_empty}

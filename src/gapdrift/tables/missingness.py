@@ -15,24 +15,13 @@ def missing_rates(missing: Mask) -> Vector:
     Notes
     -----
     Paper: the missing rate vector V_r of Alg. 1, line 1.
-
-    Examples
-    --------
-    >>> missing_rates(np.array([[True, False], [False, False]]))
-    array([0.5, 0. ])
     """
     rates: Vector = missing.sum(axis=0) / max(len(missing), 1)
     return rates
 
 
 def check_rates(rates: ArrayLike, n_columns: int) -> Vector:
-    """Rates, one for each column: (columns,); anything but numbers from 0 to 1 raises a ParameterError.
-
-    Examples
-    --------
-    >>> check_rates(0.2, 3)
-    array([0.2, 0.2, 0.2])
-    """
+    """Rates, one for each column: (columns,); anything but numbers from 0 to 1 raises a ParameterError."""
     try:
         array = np.asarray(rates, dtype=float)
     except (TypeError, ValueError) as error:

@@ -86,11 +86,6 @@ class Column:
         Categories that occur once in the reference (see `gapdrift.tables.encoding.encode`).
     pooled : bool
         Whether the reference itself has categories without a matrix column of their own.
-
-    Examples
-    --------
-    >>> Column("colour", "category", ("red", "blue")).width
-    3
     """
 
     name: str
@@ -179,13 +174,6 @@ def learn_schema(
     ignore : sequence of str or int
         Columns to leave out.
     category_rule : CategoryRule
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> schema = learn_schema(pd.DataFrame({"size": [1.5, None], "colour": ["red", "blue"]}))
-    >>> [(column.name, column.kind) for column in schema.columns]
-    [('size', 'number'), ('colour', 'category')]
     """
     source = Table.read(table)
     _check_not_empty(source)

@@ -27,11 +27,6 @@ def make_histogram(axis: HistogramAxis, reference: Vector, window: Vector) -> Hi
     axis : HistogramAxis
     reference, window : (counts,) arrays
         Number of cells in each interval or category.
-
-    Examples
-    --------
-    >>> make_histogram(HistogramAxis((), ("red", "(other)")), np.array([3.0, 1.0]), np.array([0.0, 5.0])).reference
-    (0.75, 0.25)
     """
     if not len(axis):
         return None

@@ -97,12 +97,6 @@ class TrainingPairs:
         Distances after each imputation, in the regressor's unit.
     distances : (pairs,) array
         What the regressor learned, in its unit.
-
-    Examples
-    --------
-    >>> pairs = TrainingPairs.of(np.array([[1.0, 0.0, 2.5]]), np.array([3.0]), 1)
-    >>> pairs.features()
-    array([[1. , 0. , 2.5]])
     """
 
     packed_missing: NDArray[np.uint8]

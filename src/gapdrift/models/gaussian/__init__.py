@@ -132,13 +132,7 @@ def expected_values(model: GaussianModel, values: Floats) -> Floats:
 
 
 def fitted_rows(n_rows: int, n_columns: int, max_rows: int = 20_000) -> int:
-    """Rows that a model is fitted to, of so many.
-
-    Examples
-    --------
-    >>> fitted_rows(1_000_000, 20), fitted_rows(100, 20)
-    (15000, 100)
-    """
+    """Rows that a model is fitted to, of so many."""
     n_columns = max(1, n_columns)
     return min(n_rows, max_rows, max(300_000 // n_columns, min(3_000, 4_000_000 // n_columns)))
 

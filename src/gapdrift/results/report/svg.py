@@ -70,13 +70,7 @@ def steps(heights: Sequence[float], left: float, width: float, bottom: float, ta
 
 
 def point(value: float) -> str:
-    """Coordinate, rounded to a tenth.
-
-    Examples
-    --------
-    >>> point(2.04), point(0.26)
-    ('2', '0.3')
-    """
+    """Coordinate, rounded to a tenth."""
     return f"{round(value, 1) + 0.0:g}"
 
 

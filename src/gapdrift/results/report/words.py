@@ -80,13 +80,7 @@ def put_on_one_line(text: str) -> str:
 
 
 def cut_text(text: str, most: int) -> str:
-    """Text on one line, with an ellipsis instead of what lies beyond ``most`` letters.
-
-    Examples
-    --------
-    >>> cut_text("a long note", 6)
-    'a long…'
-    """
+    """Text on one line, with an ellipsis instead of what lies beyond ``most`` letters."""
     line = put_on_one_line(text)
     return line if len(line) <= most else f"{line[:most]}\N{HORIZONTAL ELLIPSIS}"
 
@@ -198,13 +192,7 @@ def format_p_value(p_value: float) -> str:
 
 
 def format_p_number(p_value: float) -> str:
-    """p-value below a heading that says what it is.
-
-    Examples
-    --------
-    >>> format_p_number(0.0312), format_p_number(1e-30)
-    ('0.031', '< 1e-9')
-    """
+    """p-value below a heading that says what it is."""
     if p_value < 1e-9:
         return "< 1e-9"
     return f"{p_value:.2g}" if p_value < 0.995 else f"{p_value:.2f}"
