@@ -118,6 +118,7 @@ def fill_rows(
     covariance: Any,
     precision: Any,
     unit: float,
+    steps: float,
     extra: Any,
 ) -> None:
     """Fill the missing cells of rows with expected values, as `Filler.fill` does in numpy.
@@ -133,6 +134,8 @@ def fill_rows(
     precision : (columns, columns) array
     unit : float
         Expected scores are rounded to whole multiples of it.
+    steps : float
+        Steps per unit of what is added to ``extra``.
     extra : (columns, columns) array
         (e_i e_j + S_ij)^2 - (e_i e_j)^2 of missing cells: added to.
     """
@@ -159,7 +162,7 @@ def fill_rows(
                 second = columns[start + two]
                 plain = rows[row, first] * rows[row, second]
                 hidden = covariance[cells + one * size + two]
-                extra[first, second] += hidden * (2.0 * plain + hidden)
+                extra[first, second] += np.rint(hidden * (2.0 * plain + hidden) * steps) * (1.0 / steps)
 
 
 @numba.njit(cache=True, nogil=True)
@@ -328,6 +331,8 @@ def count_rows(
     per_step: float,
     reach: float,
     unit: float,
+    square_unit: float,
+    extra_steps: float,
     location: Any,
     scatter: Any,
     square_sums: Any,
@@ -358,7 +363,9 @@ def count_rows(
     donors, apart, per_step, reach : as in `complete_rows`
     products, squares : arrays
         Of `BinTable`.
-    unit : float
+    unit, square_unit : float
+        Expected scores, and their squares, are rounded to whole multiples of them.
+    extra_steps : float
     location, scatter, square_sums, extra, counts, together, bars : arrays
         Sums: added to.
     pattern_counts : (patterns,) array
@@ -400,11 +407,15 @@ def count_rows(
                 n_rest += 1
                 scores[row] = 0.0
         block = scores[:here]
-        fill_rows(block, index[:here], column_start, columns, covariance_start, covariance, precision, unit, extra)
+        fill_rows(
+            block, index[:here], column_start, columns, covariance_start, covariance, precision,
+            unit, extra_steps, extra,
+        )  # fmt: skip
         for row in range(here):
             for column in range(n_columns):
-                location[column] += block[row, column]
-                squared[row, column] = block[row, column] * block[row, column]
+                score = block[row, column]
+                location[column] += score
+                squared[row, column] = np.rint(score * score * (1.0 / square_unit)) * square_unit
         np.dot(block.T, block, product)
         scatter += product
         np.dot(squared[:here].T, squared[:here], product)

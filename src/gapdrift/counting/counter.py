@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from gapdrift._typing import Indices, Mask, Matrix, Vector
 from gapdrift.counting.bins import choose_donors, make_bin_table, memberships, nearest
-from gapdrift.counting.filling import DenseFiller, FilledRows, make_filler
+from gapdrift.counting.filling import EXTRA_STEPS, DenseFiller, FilledRows, make_filler
 from gapdrift.counting.patterns import MAX_CODED, MIX, pattern_codes
 from gapdrift.counting.profile import Profile
 from gapdrift.errors import InputError
@@ -31,6 +31,9 @@ CHUNK_CELLS = 262_144
 
 COMPILED_ROWS = 50_000
 """Rows from which machine code is loaded: it takes seconds to make, though only once."""
+
+SQUARE_BITS = 14
+"""Bits of a squared score: sums of products of squares are then exact, in whatever order they are added up."""
 
 N_AVERAGED = 128
 """Completions over which a row is spread that has too little observed to choose donors by."""
@@ -86,6 +89,9 @@ class Counter:
         self.bin_table = make_bin_table(profile)
         self._table = profile.score_table
         self._mixer = _mixers(len(profile.owner))
+        # Products of squares, summed up over millions of rows, fit into the 53 bits of a double.
+        largest = max(float(np.abs(self._table.scores).max(initial=0.0)), 1.0)
+        self._square_unit = 2.0 ** (np.ceil(2.0 * np.log2(largest)) - SQUARE_BITS)
         self._chunk = min(CHUNK, max(CHUNK_CELLS // max(len(profile.owner), 1), 16))
         # The first matrix column of each input column, and whether each has one.
         self._first_of = np.searchsorted(profile.owner, np.arange(len(histogram_axes)))
@@ -151,7 +157,7 @@ class Counter:
         n_rest = code.count_rows(
             values, given, self._packed, known.slots, known.codes, MIX, known.arrays, enough,
             self.filler.precision.matrix, self._donors, np.arange(n_spread) * len(self._donors) // n_spread,
-            table.products, table.squares, table.per_step, table.reach, UNIT,
+            table.products, table.squares, table.per_step, table.reach, UNIT, self._square_unit, EXTRA_STEPS,
             sums["location"], sums["scatter"], sums["squares"], totals.extra, counts, together, pattern_counts,
             bars, rest,
         )  # fmt: skip
@@ -213,7 +219,7 @@ class Counter:
         """Add the statistics of rows whose missing cells are filled."""
         expected = filled.expected
         paired = expected if len(self.profile.paired) == expected.shape[1] else expected[:, self.profile.paired]
-        squared = paired * paired
+        squared = np.rint(paired * paired * (1.0 / self._square_unit)) * self._square_unit
         sums["location"] += np.ones(len(expected)) @ expected
         sums["scatter"] += paired.T @ paired
         sums["squares"] += squared.T @ squared

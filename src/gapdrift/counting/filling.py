@@ -37,6 +37,10 @@ EXACT = 2.0**24
 """Steps per unit of what patterns hide: sums of millions of rows fit into the 53 bits of a double."""
 
 
+EXTRA_STEPS = 2.0**16
+"""Steps per unit of what is hidden of squared products, likewise."""
+
+
 class FilledRows(Protocol):
     """Rows with expected scores in their missing cells."""
 
@@ -220,8 +224,9 @@ class _DenseTotals:
 
     def sums(self) -> dict[str, Matrix]:
         kept = self.filler.pattern_sums(self.filler.kept_patterns(), self.counts)
-        paired = self.filler.profile.paired
-        return _added([kept, *self.others]) | {"extra_squares": self.extra[np.ix_(paired, paired)]}
+        found, paired = _added([kept, *self.others]), self.filler.profile.paired
+        hidden = self.filler.hidden_sum(found.pop("covariance"), found.pop("squared"))
+        return found | {"hidden": hidden, "extra_squares": self.extra[np.ix_(paired, paired)]}
 
 
 def _added(parts: list[dict[str, Matrix]]) -> dict[str, Matrix]:
@@ -277,11 +282,12 @@ class DenseFiller:
             expected = np.rint(-block.solve(multiplied) * (1.0 / UNIT)) * UNIT
             scores[block.rows[:, None], block.columns] = expected
             products = expected[:, :, None] * expected[:, None, :]
-            _add_cells(totals.extra, block, block.covariance * (2.0 * products + block.covariance))
+            extra = block.covariance * (2.0 * products + block.covariance)
+            _add_cells(totals.extra, block, np.rint(extra * EXTRA_STEPS) * (1.0 / EXTRA_STEPS))
         return filled
 
     def pattern_sums(self, known: KnownPatterns, counts: Vector) -> dict[str, Matrix]:
-        """Hidden products and missingness, summed over so many rows of each pattern."""
+        """Conditional covariances S, S P G P S and missingness, summed over so many rows of each pattern."""
         used = np.flatnonzero(counts)
         covariance, squared = np.zeros(self._inner.shape), np.zeros(self._inner.shape)
         for block in known.blocks(used):
@@ -290,11 +296,14 @@ class DenseFiller:
             square = block.covariance @ inner @ block.covariance
             _add_cells(covariance, block, _exact(block.covariance) * weight)
             _add_cells(squared, block, _exact(square) * weight)
-        crossed = self._crossed @ covariance
-        hidden = crossed + crossed.T - squared
-        paired = self.profile.paired
         missing = missing_sums(known.missing[used], counts[used], self.profile.missing_paired)
-        return {"hidden": hidden[np.ix_(paired, paired)]} | missing
+        return {"covariance": covariance, "squared": squared} | missing
+
+    def hidden_sum(self, covariance: Matrix, squared: Matrix) -> Matrix:
+        """Hidden products of the paired columns, out of the sums of `pattern_sums`."""
+        crossed = self._crossed @ covariance
+        paired = self.profile.paired
+        return (crossed + crossed.T - squared)[np.ix_(paired, paired)]
 
     def hidden_of(self, known: KnownPatterns, numbers: Indices) -> Matrix:
         """Hidden products of single rows of each pattern: (numbers, columns, columns).
