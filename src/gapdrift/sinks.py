@@ -320,13 +320,10 @@ class Webhook:
         except TimeoutError:
             return f"gave no answer in {self._timeout:g} s", False
         except urllib.error.URLError as error:
-            return f"could not be reached ({_reason(error.reason)})", False
+            reason = getattr(error.reason, "strerror", None) or type(error.reason).__name__
+            return f"could not be reached ({reason})", False
         except (OSError, HTTPException) as error:
             return f"broke the connection ({type(error).__name__})", False
         except ValueError:
             # Names of headers and addresses that urllib refuses; its words would quote them.
             return "cannot be addressed: the url or a header is not valid", True
-
-
-def _reason(reason: Any) -> str:
-    return str(getattr(reason, "strerror", None) or type(reason).__name__)

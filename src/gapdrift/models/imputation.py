@@ -99,12 +99,6 @@ class ChainedRegressions:
     -----
     This is a plain record instead of scikit-learn's estimator, so that it can be stored and gives bit for bit the same
     values when it is loaded.
-
-    Examples
-    --------
-    >>> steps = np.array([1]), np.array([[0]]), np.array([[2.0]]), np.array([0.5])
-    >>> ChainedRegressions(np.zeros(2), *steps).transform(np.array([[3.0, np.nan]]))
-    array([[3. , 6.5]])
     """
 
     constants: Vector

@@ -137,10 +137,6 @@ class Monitor:
         rows : pandas, polars or pyarrow table, mapping of columns, numpy array, dict of one row, or list of such
             Any number of rows, in the order of their arrival. A cell that a dict of one row lacks is missing.
 
-        Returns
-        -------
-        alarms : tuple of WindowResult
-
         Notes
         -----
         Rows that cannot be used raise an error before any of them is taken.

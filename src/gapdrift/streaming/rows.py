@@ -61,12 +61,6 @@ class Rows:
     cells : dict of str to (rows,) array
     named : bool
         Whether the names are the user's own.
-
-    Examples
-    --------
-    >>> rows = Rows.read(Table.read({"size": [1, None], "colour": ["red", "blue"]}), ["size", "colour"])
-    >>> rows.cells
-    {'size': array([ 1., nan]), 'colour': array(['red', 'blue'], dtype=object)}
     """
 
     cells: dict[str, NDArray[Any]]

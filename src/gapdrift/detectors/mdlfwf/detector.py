@@ -140,16 +140,12 @@ class MDLFWF(ReferenceDetector):
     def as_published(cls, **settings: Any) -> Self:
         """Detector with the settings of the authors' scripts: slow, for comparison.
 
+        Gradient boosting with Huber loss, 500 trees of depth 4, learning rate 0.05; two folds; every pair of rows.
+
         Parameters
         ----------
         **settings
             Parameters of the class that override the published ones.
-
-        Returns
-        -------
-        detector : MDLFWF
-            Gradient boosting with Huber loss, 500 trees of depth 4, learning rate 0.05; two folds; every
-            pair of rows.
 
         Examples
         --------
@@ -168,10 +164,6 @@ class MDLFWF(ReferenceDetector):
             at most 20,000 is learned from, and all are counted; of an iterator up to 100,000 stand for all.
         y : ignored
             Taken for scikit-learn's pipelines. Name the column of the label by ``target`` instead.
-
-        Returns
-        -------
-        self : MDLFWF
         """
         settings = self._check_settings()
         rng = as_rng(self.random_state)

@@ -58,12 +58,6 @@ def find_patterns(missing: Booleans) -> Patterns:
     Parameters
     ----------
     missing : array of bool, shape (rows, columns)
-
-    Examples
-    --------
-    >>> patterns = find_patterns(np.array([[True, False], [False, False], [True, False]]))
-    >>> patterns.missing.tolist(), patterns.index.tolist()
-    ([[False, False], [True, False]], [1, 0, 1])
     """
     incomplete = np.flatnonzero(missing.any(axis=1))
     keys = row_keys(missing[incomplete])
