@@ -61,7 +61,7 @@ def pair_features(missing_first, missing_second, filled_first, filled_second):
     return [float(gap) for gap in missing_first] + [float(gap) for gap in missing_second] + distances
 
 
-def row_statistics(profile, values, missing, averaged=128, enough_bits=10.0):
+def row_statistics(profile, values, missing, averaged=1_024, enough_bits=10.0):
     """`gapdrift.counting.statistics`, for one row: location, products of pairs, bins, rates and patterns.
 
     ``values`` has NaN in its missing matrix columns, ``missing`` one entry for each input column.

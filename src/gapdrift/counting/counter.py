@@ -23,6 +23,8 @@ from gapdrift.tables.histograms import N_INTERVALS, HistogramAxis, count_categor
 __all__ = ["CHUNK", "Counter", "OutOfRangeError", "RowStatistics"]
 
 
+Codes = NDArray[np.uint64]
+
 CHUNK = 4_096
 """Rows counted at once, at most: their scores stay in the cache."""
 
@@ -35,8 +37,11 @@ COMPILED_ROWS = 50_000
 SQUARE_BITS = 14
 """Bits of a squared score: sums of products of squares are then exact, in whatever order they are added up."""
 
-N_AVERAGED = 128
+N_AVERAGED = 1_024
 """Completions over which a row is spread that has too little observed to choose donors by."""
+
+MAX_AVERAGED = 16_384
+"""Different ones of such rows whose memberships are kept."""
 
 ENOUGH_BITS = 10.0
 """Collision entropy of observed values from which a row chooses donors by them."""
@@ -89,6 +94,7 @@ class Counter:
         self.bin_table = make_bin_table(profile)
         self._table = profile.score_table
         self._mixer = _mixers(len(profile.owner))
+        self._averaged: dict[tuple[int, int], Vector] = {}
         # Products of squares, summed up over millions of rows, fit into the 53 bits of a double.
         largest = max(float(np.abs(self._table.scores).max(initial=0.0)), 1.0)
         self._square_unit = 2.0 ** (np.ceil(2.0 * np.log2(largest)) - SQUARE_BITS)
@@ -134,7 +140,7 @@ class Counter:
         """Add the statistics of some rows."""
         scored = self._score(values, missing, bars)
         for filled in self.filler.fill(scored.scores, scored.codes, scored.missing, totals):
-            self._add(sums, scored.identity[filled.rows], filled)
+            self._add(sums, scored.identity[filled.rows], scored.codes[filled.rows], filled)
 
     def _count_compiled(
         self,
@@ -193,13 +199,12 @@ class Counter:
                 found.location[places] = filled.expected
                 if hidden:
                     found.hidden[places] = filled.hidden()
-                found.bins[places] = self._memberships(filled, scored.identity[filled.rows], profile.n_spread)
+                identity, codes = scored.identity[filled.rows], scored.codes[filled.rows]
+                found.bins[places] = self._memberships(filled, identity, profile.n_spread)
                 lacking = self._lacking(filled)
                 if len(lacking):
-                    few = filled.take(lacking)
-                    found.bins[places[lacking]] = self._memberships(
-                        few, scored.identity[filled.rows][lacking], N_AVERAGED
-                    )
+                    shares, place = self._averaged_shares(filled.take(lacking), identity[lacking], codes[lacking])
+                    found.bins[places[lacking]] = shares[place]
             start += len(values)
         return found
 
@@ -215,7 +220,7 @@ class Counter:
             "cells": np.zeros(sum(map(len, self.histogram_axes))),
         }
 
-    def _add(self, sums: dict[str, Any], identity: NDArray[np.uint64], filled: FilledRows) -> None:
+    def _add(self, sums: dict[str, Any], identity: Codes, codes: Codes, filled: FilledRows) -> None:
         """Add the statistics of rows whose missing cells are filled."""
         expected = filled.expected
         paired = expected if len(self.profile.paired) == expected.shape[1] else expected[:, self.profile.paired]
@@ -225,20 +230,37 @@ class Counter:
         sums["squares"] += squared.T @ squared
         if paired is not expected:
             sums["location_squares"] += (expected * expected).sum(axis=0)
-        self._add_bins(sums, identity, filled)
+        self._add_bins(sums, identity, codes, filled)
 
-    def _add_bins(self, sums: dict[str, Any], identity: NDArray[np.uint64], filled: FilledRows) -> None:
+    def _add_bins(self, sums: dict[str, Any], identity: Codes, codes: Codes, filled: FilledRows) -> None:
         lacking = self._lacking(filled)
         if not len(lacking):
             self._add_all(sums, identity, filled)
             return
         others = np.delete(np.arange(len(identity)), lacking)
         self._add_all(sums, identity[others], filled.take(others))
-        # Such rows have few different values: equal ones are looked at once.
-        both = np.rec.fromarrays([identity[lacking], filled.pattern_numbers()[lacking]])
-        _, first, counts = np.unique(both, return_index=True, return_counts=True)
-        chosen = lacking[first]
-        _add_shares(sums, self._memberships(filled.take(chosen), identity[chosen], N_AVERAGED), counts)
+        shares, place = self._averaged_shares(filled.take(lacking), identity[lacking], codes[lacking])
+        _add_shares(sums, shares, np.bincount(place))
+
+    def _averaged_shares(self, filled: FilledRows, identity: Codes, codes: Codes) -> tuple[Matrix, Indices]:
+        """Memberships of unique rows with too little observed to choose donors by, and the index of each row in them.
+
+        Few such rows are different, so that their memberships are kept.
+        """
+        both = np.rec.fromarrays([identity, filled.pattern_numbers()])
+        _, first, place = np.unique(both, return_index=True, return_inverse=True)
+        keys = list(zip(identity[first].tolist(), codes[first].tolist(), strict=True))
+        coded = len(self.histogram_axes) <= MAX_CODED
+        new = [number for number, key in enumerate(keys) if not coded or key not in self._averaged]
+        shares = np.empty((len(keys), self.bin_table.n_bins))
+        if new:
+            chosen = first[new]
+            shares[new] = self._memberships(filled.take(chosen), identity[chosen], N_AVERAGED)
+        for number in set(range(len(keys))).difference(new):
+            shares[number] = self._averaged[keys[number]]
+        for number in new[: max(MAX_AVERAGED - len(self._averaged), 0)] if coded else ():
+            self._averaged[keys[number]] = shares[number]
+        return shares, place.reshape(-1)
 
     def _add_all(self, sums: dict[str, Any], identity: NDArray[np.uint64], filled: FilledRows) -> None:
         """Add the bins of rows that choose donors by their observed values."""

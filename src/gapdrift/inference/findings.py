@@ -6,6 +6,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from gapdrift._typing import Indices, Matrix, Vector
+from gapdrift.counting.counter import N_AVERAGED
 from gapdrift.counting.evidence import Evidence
 from gapdrift.counting.profile import Profile
 from gapdrift.counting.statistics import squares_of, sums_of
@@ -148,7 +149,7 @@ def reference_error(profile: Profile, reference: Evidence, window: Evidence) -> 
     for block, one, two in shares:
         said = (one * m + two * n) / (m + n) * (1.0 / m + 1.0 / n)
         ratio[block] = (two / n + two**2 / (one * m) + (one - two) ** 2 / one * unlearned) / said
-    ratio[layout.bins] += changed**2 / len(profile.donors) / (1.0 / m + 1.0 / n)
+    ratio[layout.bins] += changed**2 / min(len(profile.donors), N_AVERAGED) / (1.0 / m + 1.0 / n)
     return np.sqrt(np.maximum(ratio, 1.0))
 
 
