@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from gapdrift.detectors.base import Detector
 from gapdrift.errors import ParameterError
-from gapdrift.tables.frame import RawColumn, Table, is_missing
+from gapdrift.tables.frame import Table, is_missing
 from gapdrift.tables.schema import number_as_category
 
 __all__ = ["Columns", "Rows", "columns_of"]
@@ -117,12 +117,8 @@ def _plain(table: Table, name: str) -> NDArray[Any]:
         return _objects([None if is_missing(cell) else str(cell) for cell in cells])
     if column.kind in {"number", "integer"} and not column.is_boolean:
         return column.values
-    return _objects(_cells(column))
-
-
-def _cells(column: RawColumn) -> list[Any]:
     present = [bool(cell) if column.is_boolean else cell for cell in column.values.tolist()]
-    return [None if gone else cell for cell, gone in zip(present, column.missing.tolist(), strict=True)]
+    return _objects([None if gone else cell for cell, gone in zip(present, column.missing.tolist(), strict=True)])
 
 
 def _concatenate(arrays: list[NDArray[Any]]) -> NDArray[Any]:
