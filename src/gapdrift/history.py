@@ -67,7 +67,7 @@ class History:
             self._tables["streams"].metadata.create_all(self._engine)
 
     def begin(self, monitor: Monitor, stream: str = "default", sinks: Sequence[str] = ()) -> "StreamLog":
-        """Begin or continue a stream: the monitor is brought to the position of the stream.
+        """Log of a stream, begun or continued: the monitor is brought to the position of the stream.
 
         Parameters
         ----------
@@ -76,10 +76,6 @@ class History:
         stream : str, default "default"
         sinks : sequence of str
             Names of sinks. One that is new to the stream gets the windows from now on.
-
-        Returns
-        -------
-        log : StreamLog
         """
         if not isinstance(stream, str) or not 0 < len(stream) <= 200:
             raise ParameterError(f"stream is {stream!r}, expected a name of 1 to 200 characters.")

@@ -142,10 +142,6 @@ class Detector(BaseEstimator, ABC):  # type: ignore[misc]
             Any number of rows, including none. Rows that are not in memory are counted where they are: a path of
             Parquet or Feather files, a pyarrow dataset or record batch reader, an iterator of tables, a Dask or
             Spark DataFrame.
-
-        Returns
-        -------
-        evidence : Evidence
         """
         self.check_fitted()
         engine = engine_of(chunk)
@@ -163,10 +159,6 @@ class Detector(BaseEstimator, ABC):  # type: ignore[misc]
             Or rows that are not in memory, as in `count`.
         alpha : float, optional
             Rate of false alarms of this test. None means that of the detector.
-
-        Returns
-        -------
-        result : DriftResult
         """
         self.check_fitted()
         rate = check_share("alpha", self.alpha if alpha is None else alpha)

@@ -121,11 +121,6 @@ class TableFiles:
         numbers : sequence of str
             Columns that hold numbers, whatever their cells look like.
         progress : callable, optional
-
-        Returns
-        -------
-        sample : pyarrow.Table
-        n_all : int
         """
         drawn, n_all = sample_rows(self.chunks(progress=progress), max_rows, rng)
         self._converter = self._converter_from(drawn, numbers)
@@ -213,10 +208,6 @@ def open_files(
         How CSV files are written. What is not given is found out from their first lines.
     missing : sequence of str
         Further words, or numbers, that stand for a missing cell, such as ``"-200"``.
-
-    Returns
-    -------
-    files : TableFiles
 
     Examples
     --------

@@ -106,7 +106,7 @@ def run_monitor(
     on_window: Callable[[WindowResult], None] | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> RunSummary:
-    """Run a monitor over a source, from the first row that its history does not know.
+    """Summary of a run of a monitor over a source, from the first row that its history does not know.
 
     Parameters
     ----------
@@ -126,10 +126,6 @@ def run_monitor(
         Called with each window, after it was written.
     progress : callable, optional
         Called with the position after each table.
-
-    Returns
-    -------
-    summary : RunSummary
 
     Notes
     -----
