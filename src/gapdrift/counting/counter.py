@@ -116,7 +116,7 @@ class Counter:
         sums = self._zeros()
         bars = np.zeros((len(self.profile.owner), N_INTERVALS), dtype=np.int64)
         code = machine_code(n_rows) if self._can_compile else None
-        totals = self.filler.totals()
+        totals = self._totals()
         for values, missing in _parts(chunks, self._chunk):
             sums["cells"] += self._count_categories(values)
             if code is None:
@@ -191,10 +191,10 @@ class Counter:
             np.empty((n_rows, len(profile.centres))),
         )
         bars = np.zeros((len(profile.owner), N_INTERVALS), dtype=np.int64)
-        start = 0
+        start, totals = 0, self._totals()
         for values, missing in _parts([rows], self._chunk):
             scored = self._score(values, missing, bars)
-            for filled in self.filler.fill(scored.scores, scored.codes, scored.missing, self.filler.totals()):
+            for filled in self.filler.fill(scored.scores, scored.codes, scored.missing, totals):
                 places = start + np.arange(len(values))[filled.rows]
                 found.location[places] = filled.expected
                 if hidden:
@@ -207,6 +207,9 @@ class Counter:
                     found.bins[places[lacking]] = shares[place]
             start += len(values)
         return found
+
+    def _totals(self) -> Any:
+        return self.filler.totals()
 
     def _zeros(self) -> dict[str, NDArray[np.float64]]:
         n_columns, n_paired, n_bins = len(self.profile.owner), len(self.profile.paired), len(self.profile.centres)

@@ -7,7 +7,7 @@ covariances are kept by pattern, or as a few factors (`FactorFiller`) for tables
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from gapdrift.models.gaussian.factor import conditional_factors
 from gapdrift.models.gaussian.patterns import multiply_in_order
 from gapdrift.models.normal_scores import UNIT
 
-__all__ = ["FilledRows", "Filler", "Totals", "make_filler"]
+__all__ = ["EXTRA_STEPS", "DenseFiller", "FactorFiller", "FilledRows", "Filler", "make_filler"]
 
 Codes = NDArray[np.uint64]
 MissingOf = Callable[[Any], Mask]
@@ -39,79 +39,6 @@ EXACT = 2.0**24
 
 EXTRA_STEPS = 2.0**16
 """Steps per unit of what is hidden of squared products, likewise."""
-
-
-class FilledRows(Protocol):
-    """Rows with expected scores in their missing cells."""
-
-    @property
-    def rows(self) -> Any:
-        """Which rows these are: indices or a slice."""
-        ...
-
-    @property
-    def expected(self) -> Matrix:
-        """Expected scores: (rows, columns)."""
-        ...
-
-    def incomplete(self) -> Indices:
-        """Rows with missing cells."""
-        ...
-
-    def observed_entropy(self) -> Vector:
-        """Collision entropy of the observed values of each row, in bits: (rows,)."""
-        ...
-
-    def hidden(self) -> Matrix:
-        """Hidden part of the products of each row: (rows, n_paired, n_paired)."""
-        ...
-
-    def residual_steps(self, table: BinTable, donors: Matrix, choice: Indices) -> NDArray[np.float32]:
-        """Residuals of the chosen donors in each row's missing cells, in whole steps: (rows * choices, columns)."""
-        ...
-
-    def take(self, places: Indices) -> "FilledRows":
-        """Some of these rows."""
-        ...
-
-    def pattern_numbers(self) -> Indices:
-        """Equal numbers for rows with equal patterns: (rows,)."""
-        ...
-
-
-class Totals(Protocol):
-    """Sums that depend on patterns of missing cells, collected while rows are filled."""
-
-    def sums(self) -> dict[str, Matrix]:
-        """The sums "hidden", "extra_squares", "missing", "missing_pairs" and "n_missing"."""
-        ...
-
-
-class Filler(Protocol):
-    """Fills rows with expected scores."""
-
-    def totals(self) -> Any:
-        """Totals of no rows."""
-        ...
-
-    def fill(self, scores: Matrix, codes: Codes, missing: MissingOf, totals: Any) -> Iterator[FilledRows]:
-        """Fill some rows, and add what their patterns hide to the totals.
-
-        Parameters
-        ----------
-        scores : (rows, columns) array
-            Centred scores, 0 where missing. May be overwritten.
-        codes : (rows,) array of uint64
-        missing : callable
-            Missing input columns of some rows.
-        totals : Totals
-        """
-        ...
-
-
-def make_filler(profile: Profile) -> Filler:
-    """Filler of a profile, by how it holds the inverse of the model's covariance."""
-    return DenseFiller(profile) if isinstance(profile.precision, DensePrecision) else FactorFiller(profile)
 
 
 def _exact(matrices: Matrix) -> Matrix:
@@ -141,7 +68,7 @@ def missing_sums(missing: Mask, counts: Vector, paired: Indices) -> dict[str, Ma
 
 @dataclass(frozen=True, eq=False)
 class _DenseRows:
-    """Rows filled by known patterns."""
+    """Rows filled by known patterns; ``rows`` says which ones of a chunk they are."""
 
     filler: "DenseFiller"
     rows: Any
@@ -150,17 +77,21 @@ class _DenseRows:
     index: Indices
 
     def incomplete(self) -> Indices:
+        """Rows with missing cells."""
         return np.flatnonzero(self.index)
 
     def observed_entropy(self) -> Vector:
+        """Collision entropy of the observed values of each row, in bits: (rows,)."""
         return ((~self.known.missing) @ self.filler.profile.entropy)[self.index]
 
     def hidden(self) -> Matrix:
+        """Hidden part of the products of each row: (rows, n_paired, n_paired)."""
         used, place = np.unique(self.index, return_inverse=True)
         paired = self.filler.profile.paired
         return self.filler.hidden_of(self.known, used)[:, paired[:, None], paired][place]
 
     def residual_steps(self, table: BinTable, donors: Matrix, choice: Indices) -> NDArray[np.float32]:
+        """Residuals of the chosen donors in each row's missing cells, in whole steps: (rows * choices, columns)."""
         n_spread, size = choice.shape[1], self.expected.shape[1]
         steps = np.zeros((len(self.index) * n_spread, size), dtype=np.float32)
         for block in self.blocks:
@@ -184,6 +115,7 @@ class _DenseRows:
             steps[row * n_spread : (row + 1) * n_spread, columns] = table.steps(solved)
 
     def take(self, places: Indices) -> "_DenseRows":
+        """Some of these rows."""
         return _DenseRows(self.filler, self.rows, self.expected[places], self.known, self.index[places])
 
     @cached_property
@@ -191,6 +123,7 @@ class _DenseRows:
         return self.known.blocks(self.index)
 
     def pattern_numbers(self) -> Indices:
+        """Equal numbers for rows with equal patterns: (rows,)."""
         return self.index
 
 
@@ -259,7 +192,18 @@ class DenseFiller:
         return self._cache.known
 
     def fill(self, scores: Matrix, codes: Codes, missing: MissingOf, totals: _DenseTotals) -> Iterator[_DenseRows]:
-        """See `Filler.fill`."""
+        """Fill some rows, and add what their patterns hide to the totals.
+
+        Parameters
+        ----------
+        scores : (rows, columns) array
+            Centred scores, 0 where missing. May be overwritten.
+        codes : (rows,) array of uint64
+            From `pattern_codes`.
+        missing : callable
+            Missing input columns of some rows.
+        totals : _DenseTotals
+        """
         if len(self.profile.entropy) > MAX_CODED:
             rest = np.arange(len(scores))
         else:
@@ -398,7 +342,7 @@ class FactorFiller:
         )
 
     def fill(self, scores: Matrix, codes: Codes, missing: MissingOf, totals: _FactorTotals) -> Iterator[_FactorRows]:
-        """See `Filler.fill`."""
+        """Fill some rows, and add what their patterns hide to the totals: as `DenseFiller.fill`."""
         del codes
         inputs = missing(slice(None))
         patterns = find_patterns(inputs[:, self.profile.owner])
@@ -429,3 +373,15 @@ class FactorFiller:
         place = np.arange(len(paired))
         covariance[:, place, place] += np.where(wide[:, paired], self.precision.noise[paired], 0.0)
         return covariance
+
+
+FilledRows = _DenseRows | _FactorRows
+"""Rows with expected scores in their missing cells."""
+
+Filler = DenseFiller | FactorFiller
+"""Fills rows with expected scores; collects what their patterns of missing cells hide in ``totals``."""
+
+
+def make_filler(profile: Profile) -> Filler:
+    """Filler of a profile, by how it holds the inverse of the model's covariance."""
+    return DenseFiller(profile) if isinstance(profile.precision, DensePrecision) else FactorFiller(profile)
