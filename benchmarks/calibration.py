@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 import gapdrift as gd
 from benchmarks._report import finish_rows
 from benchmarks._trials import add_arguments, outside, read_csv, run, select, write_csv
+from experiments.distributions import DRIFTS
 
 Rng = np.random.Generator
 Sides = tuple[Any, Any]
@@ -260,12 +261,12 @@ def one_rate(rng: Rng) -> Sides:
 
 
 def drift_cases() -> list[Case]:
-    return [Case(f"drift {name}", values_only(name), CALM_GAPS) for name in gd.datasets.DRIFTS]
+    return [Case(f"drift {name}", values_only(name), CALM_GAPS) for name in DRIFTS]
 
 
 def values_only(name: str) -> Callable[[Rng], Sides]:
     def draw(rng: Rng) -> Sides:
-        drift = gd.datasets.DRIFTS[name]
+        drift = DRIFTS[name]
         one = drift.sample(500, severity=0, missing=0.2, rng=rng)
         return one, drift.sample(500, severity=8, missing=0.2, rng=rng)
 

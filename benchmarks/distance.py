@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 from benchmarks._report import finish_rows
 from benchmarks._trials import add_arguments, run, select, write_csv
 from experiments.closed_form import fit_closed_form
-from gapdrift.datasets import DISTRIBUTIONS, hide_mcar
+from experiments.distributions import DISTRIBUTIONS
+from experiments.learning import distances_between
+from gapdrift.datasets import hide_mcar
 from gapdrift.detectors.mdlfwf.distance import learn_distance
 from gapdrift.models.imputation import IMPUTERS, fit_imputers, impute
 from gapdrift.tables.encoding import encode
@@ -67,7 +69,7 @@ def work(task: tuple[str, float, int]) -> list[float]:
     filled = [impute(imputer, gaps) for imputer in imputers]
     guesses = [
         fit_closed_form(gaps).between(gaps, first, second),
-        boosted.between(gaps, missing, first, second),
+        distances_between(boosted, gaps, missing, first, second),
         *(np.linalg.norm(table[first] - table[second], axis=1) for table in filled),
     ]
     return [float(np.sqrt(np.mean((guess - truth) ** 2))) for guess in guesses]

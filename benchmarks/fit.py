@@ -28,8 +28,9 @@ from numpy.typing import NDArray
 
 import gapdrift as gd
 from benchmarks._report import Bar, finish, say
+from experiments.distributions import DRIFTS
 
-DRIFT = gd.datasets.DRIFTS["gaussian-mean"]
+DRIFT = DRIFTS["gaussian-mean"]
 NULL: dict[str, Any] = {"severity": 0, "missing": 0.2, "rng": 0}
 
 

@@ -26,8 +26,9 @@ from numpy.typing import NDArray
 import gapdrift as gd
 from benchmarks._report import finish_rows
 from benchmarks._trials import add_arguments, run, select, write_csv
+from experiments.distributions import DRIFTS
 
-KINDS = tuple(gd.datasets.DRIFTS)
+KINDS = tuple(DRIFTS)
 SIZES = (500, 5_000)
 EVERY = (20, 50, 100, 200, 1_000)
 WINDOW = 500
@@ -66,7 +67,7 @@ def work(task: tuple[str, int]) -> list[float]:
 
 
 def p_values(kind: str, size: int, seed: int, rng: np.random.Generator) -> list[float]:
-    drift = gd.datasets.DRIFTS[kind]
+    drift = DRIFTS[kind]
     detector = gd.DriftDetector(random_state=seed).fit(drift.sample(size, severity=0, missing=0.2, rng=rng))
     monitor = gd.Monitor(detector, WINDOW, false_alarm_every=EVERY[-1])
     stream = [drift.sample(WINDOW, severity=0, missing=0.2, rng=rng) for _ in range(WINDOWS)]
@@ -75,7 +76,7 @@ def p_values(kind: str, size: int, seed: int, rng: np.random.Generator) -> list[
 
 def delay(kind: str, seed: int, rng: np.random.Generator) -> list[float]:
     """Delay in rows and windows (-1 where missed), false alarms and calm windows of one stream."""
-    drift = gd.datasets.DRIFTS[kind]
+    drift = DRIFTS[kind]
     detector = gd.DriftDetector(random_state=seed).fit(drift.sample(SIZES[1], severity=0, missing=0.2, rng=rng))
     change = WINDOW * WINDOWS + int(rng.integers(WINDOW))
     calm = drift.sample(change, severity=0, missing=0.2, rng=rng)

@@ -25,8 +25,9 @@ import gapdrift as gd
 from benchmarks._report import Bar, finish
 from benchmarks._trials import SURE, add_arguments, run, select, write_csv
 from experiments.baselines import MMD
+from experiments.distributions import DRIFTS
 
-KINDS = tuple(gd.datasets.DRIFTS)
+KINDS = tuple(DRIFTS)
 SEVERITIES = tuple(range(11))
 METHODS = ("with gaps", "values with gaps", "complete", "MMD complete", "named", "false name")
 
@@ -115,7 +116,7 @@ def work(task: tuple[str, str, int]) -> NDArray[np.float64]:
 def samples(kind: str, seed: int) -> tuple[Any, Any, list[tuple[Any, Any]]]:
     """Reference complete and with gaps, and the windows of all severities likewise."""
     rng = np.random.default_rng([seed, KINDS.index(kind)])
-    drift = gd.datasets.DRIFTS[kind]
+    drift = DRIFTS[kind]
 
     def draw(severity: float) -> tuple[Any, Any]:
         rows = drift.sample(500, severity=severity, missing=0, rng=rng)

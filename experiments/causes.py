@@ -20,13 +20,13 @@ from scipy.stats import ks_2samp
 from experiments.competitors import make_baselines
 from experiments.configurations import count_nearest, fit_configurations
 from experiments.detection import ALPHA, KINDS, N_ROWS
+from experiments.distributions import DISTRIBUTIONS
 from experiments.experiment2 import N_BINS, TOP_Q
 from experiments.learning import learn_scripted
 from experiments.protocols import protocol_of
 from experiments.real import SETS, data_folder, draw_rows, load
 from experiments.samples import Sample, draw_drift
 from experiments.scripted import REFERENCE, draw_distribution, draw_scripted
-from gapdrift.datasets import DISTRIBUTIONS
 from gapdrift.inference.pearson import pearson
 from gapdrift.models.partition import fit_partition
 

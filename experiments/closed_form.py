@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from experiments.posterior import Posterior, posterior
 from gapdrift._typing import Indices, Matrix, Vector
-from gapdrift.models.gaussian import GaussianModel, Posterior, fit_gaussian, posterior
+from gapdrift.models.gaussian import GaussianModel, fit_gaussian
 
 __all__ = ["ClosedFormDistance", "fit_closed_form"]
 

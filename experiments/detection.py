@@ -6,7 +6,7 @@ from typing import Protocol as Interface
 
 import numpy as np
 
-import gapdrift as gd
+from experiments.distributions import DRIFTS
 from experiments.protocols import Protocol, protocol_of
 from experiments.running import Rows
 from experiments.samples import Sample, draw_drift
@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 ALPHA = 0.05
-KINDS = tuple(gd.datasets.DRIFTS)
+KINDS = tuple(DRIFTS)
 N_ROWS = 500
 SEVERITIES = tuple(range(11))
 

@@ -8,14 +8,14 @@ import numpy as np
 
 from experiments.closed_form import fit_closed_form
 from experiments.detection import Task
+from experiments.distributions import DISTRIBUTIONS
 from experiments.experiment2 import settings_of
-from experiments.learning import learn_scripted
+from experiments.learning import distances_between, learn_scripted
 from experiments.protocols import Protocol, protocol_of
 from experiments.running import Rows
 from experiments.samples import Sample, hide
 from experiments.scripted import draw_distribution
 from gapdrift._typing import Indices, Matrix, Vector
-from gapdrift.datasets import DISTRIBUTIONS
 from gapdrift.detectors.mdlfwf.distance import LearnedDistance, learn_distance
 from gapdrift.models.imputation import IMPUTERS, FittedImputer, Imputer, fit_imputers, impute
 from gapdrift.tables.missingness import missing_rates
@@ -51,7 +51,7 @@ def work(task: Task) -> dict[str, Any]:
     exact = _distances(truth, first, second)
     learned = _learn(rows, protocol, rng)
     guesses = {name: _distances(table, first, second) for name, table in filled.items()}
-    guesses["MDL"] = learned.between(rows, np.isnan(rows), first, second)
+    guesses["MDL"] = distances_between(learned, rows, np.isnan(rows), first, second)
     guesses["closed form"] = fit_closed_form(rows).between(rows, first, second)
     distances = {name: _errors(guess - exact) for name, guess in guesses.items()}
     return {"values": values, "distances": distances, "importances": learned.importances.tolist()}

@@ -10,9 +10,9 @@ from experiments.catalogue import path_of
 from experiments.competitors import COMPETITORS, OURS
 from experiments.configurations import CONFIGURATIONS
 from experiments.detection import KINDS, SEVERITIES
+from experiments.distributions import DISTRIBUTIONS
 from experiments.running import read_rows
 from experiments.tables import PUBLISHED, Ratios, all_ratios, by_severity, ratios_of
-from gapdrift.datasets import DISTRIBUTIONS
 
 __all__ = ["FIGURES", "draw"]
 

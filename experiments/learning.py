@@ -5,14 +5,57 @@ from numpy.typing import NDArray
 from sklearn.model_selection import KFold
 
 from experiments.scripted import hide_scripted
-from gapdrift._typing import Matrix
-from gapdrift.detectors.mdlfwf.distance import LearnedDistance, pair_features, published_regressor
+from gapdrift._typing import Indices, Mask, Matrix, Vector
+from gapdrift.detectors.mdlfwf.distance import LearnedDistance, published_regressor
 from gapdrift.models.imputation import fit_imputers, impute
 
-__all__ = ["learn_scripted"]
+__all__ = ["distances_between", "learn_scripted", "pair_features"]
 
+CHUNK_PAIRS = 100_000
+"""Pairs whose features are held in memory at once."""
 
 FOLDS = 2
+
+
+def distances_between(model: LearnedDistance, values: Matrix, missing: Mask, first: Indices, second: Indices) -> Vector:
+    """Distances of pairs of rows, given by the positions of both, by a learned model; exact between complete rows."""
+    filled = [impute(imputer, values) for imputer in model.imputers]
+    result = np.empty(len(first))
+    for start in range(0, len(first), CHUNK_PAIRS):
+        one, two = first[start : start + CHUNK_PAIRS], second[start : start + CHUNK_PAIRS]
+        features = pair_features(
+            missing[one], missing[two], [rows[one] for rows in filled], [rows[two] for rows in filled]
+        )
+        known = ~(missing[one] | missing[two]).any(axis=1)
+        exact = features[:, -1].copy()
+        result[start : start + len(one)] = np.where(known, exact, model.predict(features))
+    return result
+
+
+def pair_features(
+    missing_first: Mask, missing_second: Mask, filled_first: list[Matrix], filled_second: list[Matrix]
+) -> Matrix:
+    """Features of pairs of rows: (pairs, 2 columns + imputers).
+
+    Parameters
+    ----------
+    missing_first, missing_second : (pairs, columns) arrays of bool
+    filled_first, filled_second : lists of (pairs, matrix columns) arrays
+        The rows as each imputer fills them.
+
+    Notes
+    -----
+    Paper: Alg. 1, lines 9 to 13. Features 1 to 2n indicate which cells are missing; feature 2n + i is the distance
+    after the i-th imputation.
+
+    Examples
+    --------
+    >>> one, two = np.array([[0.0, 3.0]]), np.array([[4.0, 0.0]])
+    >>> pair_features(np.array([[True, False]]), np.array([[False, False]]), [one], [two])
+    array([[1., 0., 0., 0., 5.]])
+    """
+    distances = [np.linalg.norm(one - two, axis=1) for one, two in zip(filled_first, filled_second, strict=True)]
+    return np.column_stack([missing_first.astype(float), missing_second.astype(float), *distances])
 
 
 def learn_scripted(

@@ -6,6 +6,7 @@ import numpy as np
 
 import gapdrift as gd
 from experiments.chained import fit_chained
+from experiments.distributions import DRIFTS
 from experiments.protocols import Protocol
 from gapdrift._typing import Matrix
 from gapdrift.models.imputation import FittedImputer, fit_imputers, impute
@@ -37,7 +38,7 @@ def draw_drift(kind: str, severity: float, n_rows: int, protocol: Protocol, rng:
     Parameters
     ----------
     kind : str
-        A name in `gapdrift.datasets.DRIFTS`.
+        A name in `experiments.distributions.DRIFTS`.
     severity : float
         From 0 to 10.
     n_rows : int
@@ -52,14 +53,14 @@ def draw_drift(kind: str, severity: float, n_rows: int, protocol: Protocol, rng:
     >>> abs(sample.complete.mean(axis=0)[1] - 5.0) < 0.1  # severity 3 is no drift there
     np.True_
     """
-    drift = gd.datasets.DRIFTS[kind]
+    drift = DRIFTS[kind]
     rows = drift.draw(n_rows, amount_of(kind, severity, protocol), rng)
     return Sample(rows, hide(rows, drift.missing_columns, protocol, rng))
 
 
 def amount_of(kind: str, severity: float, protocol: Protocol) -> float:
     """Amount of a drift at a severity from 0 to 10."""
-    amount = severity / 10.0 * gd.datasets.DRIFTS[kind].max_amount
+    amount = severity / 10.0 * DRIFTS[kind].max_amount
     return float(int(amount)) if protocol.truncated_poisson and kind == "poisson-mean" else amount
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.preprocessing import StandardScaler
 
-import gapdrift as gd
+from experiments.distributions import DRIFTS
 from experiments.protocols import Protocol
 from experiments.samples import MISSING_RATE, Sample, amount_of
 from gapdrift._typing import Matrix
@@ -43,7 +43,7 @@ def draw_scripted(kind: str, severity: int, number: int, n_rows: int, protocol: 
     Parameters
     ----------
     kind : str
-        A name in `gapdrift.datasets.DRIFTS`.
+        A name in `experiments.distributions.DRIFTS`.
     severity : int
         From 0 to 10.
     number : int
@@ -63,7 +63,7 @@ def draw_scripted(kind: str, severity: int, number: int, n_rows: int, protocol: 
     base = seed * SEEDS_PER_RUN
     own = base if number == REFERENCE else base + severity * WINDOWS_PER_SEVERITY + number + 1
     rows = _DRAWS[kind](base, own, n_rows, amount_of(kind, severity, protocol))
-    return Sample(rows, _with_missing(rows, gd.datasets.DRIFTS[kind].missing_columns, own))
+    return Sample(rows, _with_missing(rows, DRIFTS[kind].missing_columns, own))
 
 
 def draw_distribution(kind: str, number: int, n_rows: int, seed: int = 0) -> Sample:
@@ -76,7 +76,7 @@ def draw_distribution(kind: str, number: int, n_rows: int, seed: int = 0) -> Sam
     Parameters
     ----------
     kind : str
-        A name in `gapdrift.datasets.DISTRIBUTIONS`.
+        A name in `experiments.distributions.DISTRIBUTIONS`.
     number : int
         Number of the data set.
     n_rows : int
@@ -153,7 +153,7 @@ def _gaussian_covariance(base: int, own: int, n_rows: int, amount: float) -> Mat
         return state.multivariate_normal(mean, np.eye(4), n_rows)
     # A window is drawn without drift, loses cells, and is then drawn again from where the generator stands after that.
     state = State(own)
-    for _ in gd.datasets.DRIFTS["gaussian-covariance"].missing_columns:
+    for _ in DRIFTS["gaussian-covariance"].missing_columns:
         state.permutation(n_rows)
     covariance = np.eye(4)
     covariance[0, 1] = covariance[1, 0] = amount

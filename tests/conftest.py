@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import gapdrift as gd
+from experiments.distributions import DRIFTS
 
 
 @pytest.fixture
@@ -14,7 +15,7 @@ def rng():
 
 @pytest.fixture(scope="session")
 def gaussian_drift():
-    return gd.datasets.DRIFTS["gaussian-mean"]
+    return DRIFTS["gaussian-mean"]
 
 
 @pytest.fixture(scope="session")

@@ -706,15 +706,6 @@ def test_made_up_nesting_is_refused():
         loads(seal({MANIFEST: json.dumps(record).encode()}))
 
 
-def test_trees_that_go_in_circles_are_refused(victims):
-    data = dumps(victims[4][0])
-    arrays = arrays_of(data)
-    name = "detector.reference.distance.regressor.children.npy"
-    arrays[name] = np.zeros_like(arrays[name])
-    with pytest.raises(StorageError, match="circles"):
-        loads(repacked(data, arrays))
-
-
 MEASURE = """
 import sys
 from pathlib import Path

@@ -12,13 +12,7 @@ RandomState = int | np.integer[Any] | np.random.Generator | np.random.RandomStat
 
 
 def as_rng(random_state: RandomState) -> np.random.Generator:
-    """Generator made from an int, a Generator, a RandomState or None.
-
-    Examples
-    --------
-    >>> as_rng(0).integers(10) == as_rng(0).integers(10)
-    np.True_
-    """
+    """Generator made from an int, a Generator, a RandomState or None."""
     if isinstance(random_state, np.random.Generator):
         return random_state
     if isinstance(random_state, np.random.RandomState):
@@ -35,12 +29,5 @@ def as_rng(random_state: RandomState) -> np.random.Generator:
 
 
 def draw_seed(rng: np.random.Generator) -> int:
-    """Seed for a scikit-learn estimator.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> draw_seed(np.random.default_rng(0))
-    1826701615
-    """
+    """Seed for a scikit-learn estimator."""
     return int(rng.integers(2**31))

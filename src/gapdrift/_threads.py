@@ -24,11 +24,6 @@ def limit_threads(n_jobs: int | None) -> AbstractContextManager[object]:
     n_jobs : int or None
         None means one thread: on a busy machine small fits can take a hundred times as long with two threads as with
         one.
-
-    Examples
-    --------
-    >>> with limit_threads(None):
-    ...     pass
     """
     limits: AbstractContextManager[object] = _controller().limit(
         limits=1 if n_jobs is None else min(n_jobs, MAX_THREADS)

@@ -12,26 +12,14 @@ __all__ = ["check_choice", "check_columns", "check_count", "check_nonnegative", 
 
 
 def check_share(name: str, value: Any) -> float:
-    """Value as a float strictly between 0 and 1; anything else raises a ParameterError.
-
-    Examples
-    --------
-    >>> check_share("alpha", 0.05)
-    0.05
-    """
+    """Value as a float strictly between 0 and 1; anything else raises a ParameterError."""
     if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < 1:
         raise ParameterError(f"{name} is {value!r}, expected a number between 0 and 1 (both excluded).")
     return float(value)
 
 
 def check_count(name: str, value: Any, minimum: int, *, optional: bool = False) -> int | None:
-    """Value as an int from ``minimum`` to a billion, or None if ``optional``.
-
-    Examples
-    --------
-    >>> check_count("n_bins", 10, 2)
-    10
-    """
+    """Value as an int from ``minimum`` to a billion, or None if ``optional``."""
     if optional and value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or not minimum <= value <= 10**9:
@@ -41,52 +29,28 @@ def check_count(name: str, value: Any, minimum: int, *, optional: bool = False) 
 
 
 def check_choice(name: str, value: Any, choices: Collection[str]) -> str:
-    """Value that is one of the choices.
-
-    Examples
-    --------
-    >>> check_choice("membership", "crisp", ["crisp", "gaussian"])
-    'crisp'
-    """
+    """Value that is one of the choices."""
     if not isinstance(value, str) or value not in choices:
         raise ParameterError(f"{name} is {value!r}, expected one of {', '.join(map(repr, choices))}.")
     return value
 
 
 def check_columns(name: str, value: Sequence[str | int]) -> tuple[str | int, ...]:
-    """Names or positions of columns, as a tuple.
-
-    Examples
-    --------
-    >>> check_columns("ignore", ["id"])
-    ('id',)
-    """
+    """Names or positions of columns, as a tuple."""
     if not isinstance(value, list | tuple) or not all(isinstance(item, str | int | np.integer) for item in value):
         raise ParameterError(f"{name} is {value!r}, expected a list of column names (or positions, in arrays).")
     return tuple(item if isinstance(item, str) else int(item) for item in value)
 
 
 def check_nonnegative(name: str, value: Any) -> float:
-    """Value as a finite float that is not negative.
-
-    Examples
-    --------
-    >>> check_nonnegative("min_effect", 0.1)
-    0.1
-    """
+    """Value as a finite float that is not negative."""
     if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= float(value) < np.inf:
         raise ParameterError(f"{name} is {value!r}, expected a finite number that is not negative.")
     return float(value)
 
 
 def check_number(name: str, value: Any) -> float:
-    """Value as a finite float.
-
-    Examples
-    --------
-    >>> check_number("strength", 2)
-    2.0
-    """
+    """Value as a finite float."""
     if isinstance(value, bool) or not isinstance(value, Real) or not np.isfinite(float(value)):
         raise ParameterError(f"{name} is {value!r}, expected a finite number.")
     return float(value)

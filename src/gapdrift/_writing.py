@@ -77,13 +77,7 @@ def as_path(path: Any) -> Path:
 
 
 def reason_of(error: Exception) -> str:
-    """Why the system refused, in its own words and without a full stop.
-
-    Examples
-    --------
-    >>> reason_of(FileNotFoundError(2, "No such file or directory"))
-    'No such file or directory'
-    """
+    """Why the system refused, in its own words and without a full stop."""
     return getattr(error, "strerror", None) or str(error).rstrip(".") or type(error).__name__
 
 

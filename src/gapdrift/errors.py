@@ -42,25 +42,11 @@ class GapdriftError(Exception):
 
 
 class InputError(GapdriftError, ValueError):
-    """A table that cannot be used.
-
-    Examples
-    --------
-    >>> import gapdrift as gd
-    >>> issubclass(gd.errors.InputError, ValueError)
-    True
-    """
+    """A table that cannot be used."""
 
 
 class SchemaError(InputError):
-    """A table whose columns do not match those of the reference.
-
-    Examples
-    --------
-    >>> import gapdrift as gd
-    >>> issubclass(gd.errors.SchemaError, gd.errors.InputError)
-    True
-    """
+    """A table whose columns do not match those of the reference."""
 
 
 class ParameterError(GapdriftError, ValueError):
@@ -79,14 +65,7 @@ class ParameterError(GapdriftError, ValueError):
 
 
 class EvidenceError(GapdriftError, ValueError):
-    """Evidence that does not belong together, or to this reference.
-
-    Examples
-    --------
-    >>> import gapdrift as gd
-    >>> issubclass(gd.errors.EvidenceError, gd.GapdriftError)
-    True
-    """
+    """Evidence that does not belong together, or to this reference."""
 
 
 class StorageError(GapdriftError, ValueError):
@@ -107,25 +86,11 @@ class StorageError(GapdriftError, ValueError):
 
 
 class HistoryError(GapdriftError):
-    """A history that cannot be read, written or continued.
-
-    Examples
-    --------
-    >>> import gapdrift as gd
-    >>> issubclass(gd.errors.HistoryError, gd.GapdriftError)
-    True
-    """
+    """A history that cannot be read, written or continued."""
 
 
 class SinkError(GapdriftError):
-    """A sink that did not accept a record.
-
-    Examples
-    --------
-    >>> import gapdrift as gd
-    >>> issubclass(gd.errors.SinkError, gd.GapdriftError)
-    True
-    """
+    """A sink that did not accept a record."""
 
 
 class NotFittedError(GapdriftError, ValueError, AttributeError):

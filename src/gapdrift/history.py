@@ -47,12 +47,11 @@ class History:
     >>> import tempfile, pathlib
     >>> import gapdrift as gd
     >>> from gapdrift.history import History
-    >>> drift = gd.datasets.DRIFTS["gaussian-mean"]
-    >>> detector = gd.DriftDetector(random_state=0).fit(drift.sample(1_000, severity=0, missing=0.2, rng=0))
+    >>> detector = gd.DriftDetector(random_state=0).fit(gd.datasets.stations(1_000, rng=0))
     >>> history = History(pathlib.Path(tempfile.mkdtemp()) / "history.db")
     >>> monitor = gd.Monitor(detector, window=500)
     >>> log = history.begin(monitor, "sales")
-    >>> log.write(monitor.advance(drift.sample(700, severity=0, missing=0.2, rng=1)))
+    >>> log.write(monitor.advance(gd.datasets.stations(700, rng=1)))
     >>> again = gd.Monitor(detector, window=500)
     >>> history.begin(again, "sales").position
     700
@@ -68,7 +67,7 @@ class History:
             self._tables["streams"].metadata.create_all(self._engine)
 
     def begin(self, monitor: Monitor, stream: str = "default", sinks: Sequence[str] = ()) -> "StreamLog":
-        """Begin or continue a stream: the monitor is brought to the position of the stream.
+        """Log of a stream, begun or continued: the monitor is brought to the position of the stream.
 
         Parameters
         ----------
@@ -77,10 +76,6 @@ class History:
         stream : str, default "default"
         sinks : sequence of str
             Names of sinks. One that is new to the stream gets the windows from now on.
-
-        Returns
-        -------
-        log : StreamLog
         """
         if not isinstance(stream, str) or not 0 < len(stream) <= 200:
             raise ParameterError(f"stream is {stream!r}, expected a name of 1 to 200 characters.")
@@ -145,14 +140,7 @@ class History:
 
 
 class StreamLog:
-    """One stream of a history, which a monitor writes. Made by `History.begin`.
-
-    Parameters
-    ----------
-    history : History
-    monitor : Monitor
-    stream : str
-    """
+    """One stream of a history, which a monitor writes. Made by `History.begin`."""
 
     def __init__(self, history: History, monitor: Monitor, stream: str) -> None:
         self._history, self._monitor, self._stream = history, monitor, stream

@@ -27,6 +27,14 @@ Record = Mapping[str, Any]
 
 ALARMS = ("warning", "drift")
 
+GAUGES = {
+    "p_value": ("p_value", "p-value of the verdict on the latest window."),
+    "window_index": ("index", "Number of the latest window."),
+    "window_rows": ("n_rows", "Rows of the latest window."),
+    "rows_taken": ("decided_at", "Rows taken when the latest window was decided."),
+}
+"""Metrics for Prometheus: the entry of a record that each shows, and what it is."""
+
 
 @runtime_checkable
 class Sink(Protocol):
@@ -186,44 +194,23 @@ def prometheus_text(latest: Iterable[Record], totals: Mapping[tuple[str, str], i
     gapdrift_p_value{stream="sales"} 1.0
     """
     records = list(latest)
-    families: list[tuple[str, str, str, list[tuple[Record, dict[str, str], Any]]]] = [
-        ("p_value", "gauge", "p-value of the verdict on the latest window.", [(r, {}, r["p_value"]) for r in records]),
-        (
-            "zone",
-            "gauge",
-            "1 for the zone of the latest window, 0 for the others.",
-            [(r, {"zone": zone}, int(r["zone"] == zone)) for r in records for zone in ZONES],
-        ),
-        ("window_index", "gauge", "Number of the latest window.", [(r, {}, r["index"]) for r in records]),
-        ("window_rows", "gauge", "Rows of the latest window.", [(r, {}, r["n_rows"]) for r in records]),
-        (
-            "rows_taken",
-            "gauge",
-            "Rows taken when the latest window was decided.",
-            [(r, {}, r["decided_at"]) for r in records],
-        ),
-        (
-            "missing_ratio",
-            "gauge",
-            "Share of missing cells of a column in the latest window.",
-            [
-                (r, {"column": feature["name"]}, feature["missing_window"])
-                for r in records
-                for feature in (r.get("result") or {}).get("features", ())
-            ],
-        ),
-        (
-            "windows_total",
-            "counter",
-            "Windows decided.",
-            [({"stream": stream}, {"zone": zone}, count) for (stream, zone), count in (totals or {}).items()],
-        ),
-    ]
     lines: list[str] = []
-    for name, kind, words, samples in families:
-        lines += [f"# HELP gapdrift_{name} {words}", f"# TYPE gapdrift_{name} {kind}"] if samples else []
-        lines += [f"gapdrift_{name}{_labels({'stream': r['stream'], **more})} {value}" for r, more, value in samples]
+    for name, (key, words) in GAUGES.items():
+        lines += _family(name, "gauge", words, [(r["stream"], {}, r[key]) for r in records])
+    zones = [(r["stream"], {"zone": zone}, int(r["zone"] == zone)) for r in records for zone in ZONES]
+    lines += _family("zone", "gauge", "1 for the zone of the latest window, 0 for the others.", zones)
+    columns = [(r["stream"], column) for r in records for column in (r.get("result") or {}).get("features", ())]
+    missing = [(stream, {"column": column["name"]}, column["missing_window"]) for stream, column in columns]
+    lines += _family("missing_ratio", "gauge", "Share of missing cells of a column in the latest window.", missing)
+    decided = [(stream, {"zone": zone}, count) for (stream, zone), count in (totals or {}).items()]
+    lines += _family("windows_total", "counter", "Windows decided.", decided)
     return "\n".join(lines) + "\n"
+
+
+def _family(name: str, kind: str, words: str, samples: list[tuple[str, dict[str, str], Any]]) -> list[str]:
+    """Lines of one metric: what it is, then its value for each stream and further label; none without values."""
+    head = [f"# HELP gapdrift_{name} {words}", f"# TYPE gapdrift_{name} {kind}"] if samples else []
+    return head + [f"gapdrift_{name}{_labels({'stream': stream, **more})} {value}" for stream, more, value in samples]
 
 
 def _labels(labels: Mapping[str, Any]) -> str:
@@ -333,13 +320,10 @@ class Webhook:
         except TimeoutError:
             return f"gave no answer in {self._timeout:g} s", False
         except urllib.error.URLError as error:
-            return f"could not be reached ({_reason(error.reason)})", False
+            reason = getattr(error.reason, "strerror", None) or type(error.reason).__name__
+            return f"could not be reached ({reason})", False
         except (OSError, HTTPException) as error:
             return f"broke the connection ({type(error).__name__})", False
         except ValueError:
             # Names of headers and addresses that urllib refuses; its words would quote them.
             return "cannot be addressed: the url or a header is not valid", True
-
-
-def _reason(reason: Any) -> str:
-    return str(getattr(reason, "strerror", None) or type(reason).__name__)

@@ -155,7 +155,7 @@ def describe(path: str | PathLike[str]) -> dict[str, Any]:
     -------
     description : dict
         ``kind``, ``format_version``, ``gapdrift_version`` and ``bytes``; for a detector its ``class``, ``settings``,
-        ``origin``, the number of ``rows`` and ``bins``, ``columns`` (name, kind, number of levels, share of missing
+        ``origin``, the number of ``rows`` and ``bins``, ``columns`` (name, kind, number of categories, share of missing
         cells), ``ignored`` and ``warnings``; for evidence its ``rows``, ``origin`` and ``warnings``; for a result its
         ``drift``, ``p_value``, ``alpha``, rows and ``warnings``.
 

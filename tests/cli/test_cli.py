@@ -154,6 +154,7 @@ def test_inspect(saved):
     text = run("inspect", saved).stdout
     assert "DriftDetector" in text
     assert "humidity" in text
+    assert "sky: category with 3 categories" in text
     assert isinstance(json.loads(run("inspect", saved, "--json").stdout), dict)
     done = run("inspect", __file__)
     assert done.returncode == 1

@@ -3,13 +3,15 @@ import pytest
 from sklearn.ensemble import GradientBoostingRegressor
 from sklearn.linear_model import LinearRegression
 
-from gapdrift.datasets import DISTRIBUTIONS, hide_mcar
+from experiments.distributions import DISTRIBUTIONS
+from experiments.learning import distances_between
+from gapdrift.datasets import hide_mcar
 from gapdrift.detectors.mdlfwf.distance import (
     ImputedDistance,
     _draw_pairs,
+    _training_features,
     _validation_error,
     learn_distance,
-    pair_features,
     training_rates,
 )
 from gapdrift.errors import ParameterError
@@ -36,18 +38,13 @@ def imputers(rows, rng):
     return fit_imputers(None, hide_mcar(rows, 0.2, rng), rng)
 
 
-def test_pair_features_equal_the_algorithm(rows, imputers, rng):
-    missing = rng.random(rows.shape) < 0.4
-    filled = [impute(imputer, np.where(missing, np.nan, rows)) for imputer in imputers]
+def test_training_features_equal_the_algorithm(rows, imputers, rng):
+    hidden = rng.random(rows.shape) < 0.4
+    filled = [impute(imputer, np.where(hidden, np.nan, rows)) for imputer in imputers]
     first, second = np.arange(0, 60), np.arange(60, 120)
-    fast = pair_features(
-        missing[first],
-        missing[second],
-        [table[first] for table in filled],
-        [table[second] for table in filled],
-    )
+    fast = _training_features(rows, hidden, np.arange(3), imputers, first, second, None)
     slow = [
-        naive.pair_features(missing[i], missing[j], [table[i] for table in filled], [table[j] for table in filled])
+        naive.pair_features(hidden[i], hidden[j], [table[i] for table in filled], [table[j] for table in filled])
         for i, j in zip(first, second, strict=True)
     ]
     np.testing.assert_allclose(fast, slow, rtol=1e-12)
@@ -156,13 +153,6 @@ def test_predictions_do_not_depend_on_the_chunk(rows, imputers, monkeypatch):
     np.testing.assert_array_equal(model.to_centres(gaps, np.isnan(gaps), rows[:7]), whole)
 
 
-def test_complete_pairs_are_exact(rows, imputers):
-    model = learn(rows, np.full(3, 0.3), imputers)
-    first, second = np.triu_indices(len(rows), k=1)
-    found = model.between(rows, np.zeros(rows.shape, dtype=bool), first, second)
-    np.testing.assert_allclose(found, np.linalg.norm(rows[first] - rows[second], axis=1), rtol=1e-12)
-
-
 def test_imputed_distance_is_plain(rows, imputers):
     model = ImputedDistance(imputers[1])
     gaps = hide_mcar(rows, 0.3, 5)
@@ -202,5 +192,5 @@ def experiment_1(name, seed):
     truth = np.linalg.norm(values[first] - values[second], axis=1)
     filled = [impute(imputer, gaps) for imputer in imputers]
     guesses = [np.linalg.norm(table[first] - table[second], axis=1) for table in filled]
-    guesses.insert(0, model.between(gaps, missing, first, second))
+    guesses.insert(0, distances_between(model, gaps, missing, first, second))
     return [np.sqrt(np.mean((guess - truth) ** 2)) for guess in guesses]

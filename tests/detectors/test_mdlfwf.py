@@ -12,6 +12,7 @@ from sklearn.impute import KNNImputer
 from sklearn.linear_model import LinearRegression
 
 import gapdrift as gd
+from experiments.distributions import DRIFTS
 from gapdrift.detectors.mdlfwf.distance import learn_distance
 from gapdrift.detectors.mdlfwf.membership import MEMBERSHIPS
 from tests import naive
@@ -75,7 +76,7 @@ def test_false_alarms_do_not_exceed_alpha():
 
     99.9 % of the time a rate of 0.05 gives at most 9 alarms in 60.
     """
-    drift = gd.datasets.DRIFTS["gaussian-mean"]
+    drift = DRIFTS["gaussian-mean"]
     alarms = 0
     for seed in range(60):
         rng = np.random.default_rng(seed)

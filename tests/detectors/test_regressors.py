@@ -10,11 +10,9 @@ from sklearn.linear_model import ElasticNet, LinearRegression, Ridge
 
 from gapdrift.detectors.mdlfwf.distance import default_regressor, published_regressor
 from gapdrift.detectors.mdlfwf.regressors import (
-    LinearPredictor,
     Recipe,
-    Refit,
+    StoredRegressor,
     TrainingPairs,
-    TreeEnsemble,
     make_regressor,
     recipe_of,
     restore,
@@ -40,7 +38,7 @@ def distances(features, rng):
     return features @ rng.random(features.shape[1]) + rng.normal(0, 0.1, len(features))
 
 
-WRITTEN = [
+STORED = [
     LinearRegression(),
     Ridge(0.3, fit_intercept=False),
     GradientBoostingRegressor(n_estimators=20, random_state=0),
@@ -49,46 +47,25 @@ WRITTEN = [
     RandomForestRegressor(6, random_state=0),
     RandomForestRegressor(6, max_leaf_nodes=5, bootstrap=False, random_state=0),
     ExtraTreesRegressor(6, max_depth=1, random_state=0),
+    default_regressor(np.random.default_rng(0)),
+    HistGradientBoostingRegressor(max_iter=5, random_state=3),
 ]
 
 
-@pytest.mark.parametrize("regressor", WRITTEN, ids=lambda regressor: type(regressor).__name__)
-def test_what_is_written_predicts_the_same_to_the_bit(regressor, features, distances, rng):
-    regressor.fit(features, distances)
-    stored = store(regressor, None, features.shape[1])
-    assert isinstance(stored, LinearPredictor | TreeEnsemble)
-    assert restore(stored, None) is stored
-    assert store(stored, None, features.shape[1]) is stored
-    fresh = draw_features(rng, 12_000)
-    assert np.array_equal(stored.predict(fresh), regressor.predict(fresh))
-    assert stored.predict(fresh[:0]).shape == (0,)
-    with pytest.raises(NotImplementedError):
-        stored.fit(features, distances)
-
-
-def test_a_constant_makes_trees_of_one_leaf(features):
-    regressor = RandomForestRegressor(3, random_state=0).fit(features, np.full(len(features), 2.5))
-    assert store(regressor, None, features.shape[1]).predict(features[:2]).tolist() == [2.5, 2.5]
-
-
-def test_what_predicts_otherwise_is_not_written(features, distances, monkeypatch):
-    regressor = LinearRegression().fit(features, distances)
-    monkeypatch.setattr(LinearPredictor, "predict", lambda self, X: X @ self.coefficients + np.nextafter(0.5, 1))
-    with pytest.raises(StorageError, match="slightly different distances"):
-        store(regressor, None, features.shape[1])
-
-
-@pytest.mark.parametrize(
-    "make", [default_regressor, lambda _: HistGradientBoostingRegressor(max_iter=5, random_state=3)]
-)
-def test_boosting_is_fitted_again(make, features, distances, rng):
+@pytest.mark.parametrize("regressor", STORED, ids=lambda regressor: type(regressor).__name__)
+def test_what_is_fitted_again_predicts_the_same_to_the_bit(regressor, features, distances, rng):
     pairs = TrainingPairs.of(features, distances, N_IMPUTERS)
-    regressor = make(rng).fit(features, distances)
-    stored = store(regressor, pairs, features.shape[1])
-    assert isinstance(stored, Refit)
-    again = restore(stored, pairs)
+    regressor.fit(features, distances)
+    again = restore(store(regressor, pairs), pairs)
+    assert type(again) is type(regressor)
+    assert store(again, pairs) == store(regressor, pairs)
     fresh = draw_features(rng, 2_000)
     assert np.array_equal(again.predict(fresh), regressor.predict(fresh))
+
+
+def test_a_regressor_without_its_pairs_is_not_stored(features, distances):
+    with pytest.raises(StorageError, match="max_pairs"):
+        store(LinearRegression().fit(features, distances), None)
 
 
 def test_training_pairs_keep_the_features(features, distances):
@@ -97,16 +74,13 @@ def test_training_pairs_keep_the_features(features, distances):
     assert pairs.packed_missing.shape == (len(features), 2)
 
 
-def refit_of(settings):
-    return Refit(Recipe("HistGradientBoostingRegressor", settings), "0" * 64, "1.0")
+def stored_with(settings, name="HistGradientBoostingRegressor"):
+    return StoredRegressor(Recipe(name, settings), "0" * 64, "1.0")
 
 
-def test_pairs_and_regressor_belong_together(features, distances):
-    pairs = TrainingPairs.of(features, distances, N_IMPUTERS)
+def test_pairs_and_regressor_belong_together():
     with pytest.raises(StorageError, match="training pairs"):
-        restore(refit_of({}), None)
-    with pytest.raises(StorageError, match="training pairs"):
-        restore(LinearPredictor(np.ones(2), 0.0), pairs)
+        restore(stored_with({}), None)
 
 
 @pytest.mark.parametrize(
@@ -131,18 +105,33 @@ def test_pairs_and_regressor_belong_together(features, distances):
 def test_settings_that_were_made_up(settings, features, distances):
     pairs = TrainingPairs.of(features, -distances, N_IMPUTERS)
     with pytest.raises(StorageError):
-        restore(refit_of(settings), pairs)
+        restore(stored_with(settings), pairs)
 
 
 def test_other_predictions_name_the_version(features, distances):
     with pytest.raises(StorageError, match=r"saved with scikit-learn 1\.0;"):
-        restore(refit_of({"max_iter": 2}), TrainingPairs.of(features, distances, N_IMPUTERS))
+        restore(stored_with({"max_iter": 2}), TrainingPairs.of(features, distances, N_IMPUTERS))
 
 
-def test_only_boosting_is_fitted_again(features, distances):
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("HistGradientBoostingRegressor", {"max_iter": 10**8}),
+        ("GradientBoostingRegressor", {"n_estimators": 100_000}),
+        ("GradientBoostingRegressor", {"n_estimators": 10_000, "max_depth": None}),
+        ("RandomForestRegressor", {"n_estimators": 1_000}),
+        ("ExtraTreesRegressor", {"n_estimators": 10_000, "max_leaf_nodes": 100}),
+        ("RandomForestRegressor", {"criterion": "absolute_error"}),
+        ("RandomForestRegressor", {"max_depth": 2.5}),
+        ("Ridge", {"solver": "sag", "max_iter": 10**6, "tol": 0.0}),
+        ("Ridge", {"positive": True, "max_iter": 10**6}),
+    ],
+)
+def test_what_takes_too_long_is_not_fitted_again(name, settings, features, distances, monkeypatch):
     pairs = TrainingPairs.of(features, distances, N_IMPUTERS)
-    with pytest.raises(StorageError):
-        restore(Refit(Recipe("RandomForestRegressor", {}), "", ""), pairs)
+    monkeypatch.setattr(f"gapdrift.detectors.mdlfwf.regressors.{name}.fit", None)
+    with pytest.raises(StorageError, match=r"too (large|slow)|not known"):
+        restore(stored_with(settings, name), pairs)
 
 
 def test_recipes_hold_what_differs_from_the_defaults():

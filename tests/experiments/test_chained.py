@@ -9,11 +9,12 @@ from sklearn.linear_model import BayesianRidge
 
 import gapdrift as gd
 from experiments.chained import _bayesian_ridge, fit_chained
+from experiments.distributions import DRIFTS
 from experiments.protocols import PROTOCOLS
 from experiments.scripted import draw_scripted
 
 
-@pytest.mark.parametrize("kind", gd.datasets.DRIFTS)
+@pytest.mark.parametrize("kind", DRIFTS)
 @pytest.mark.parametrize("severity", [0, 10])
 @pytest.mark.parametrize("incomplete_only", [False, True])
 def test_rows_are_filled_as_by_scikit_learn(kind, severity, incomplete_only):

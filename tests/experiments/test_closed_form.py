@@ -3,6 +3,7 @@ import pytest
 from benchmarks.distance import work
 
 from experiments.closed_form import fit_closed_form
+from experiments.posterior import posterior
 
 
 def test_complete_pairs_are_exact(rng):
@@ -23,10 +24,8 @@ def test_is_the_mean_of_possible_distances(rng):
     model = fit_closed_form(rng.normal(size=(5_000, 4)) @ mixing)
     rows = rng.normal(size=(2, 4)) @ mixing
     rows[0, 1] = np.nan
-    from gapdrift.models.gaussian import sample
-
-    scaled = np.repeat(rows[:1] / model.scale, 20_000, axis=0)
-    possible = sample(model.model, scaled, rng) * model.scale
+    found = posterior(model.model, rows[:1] / model.scale, np.diag(model.scale))
+    possible = rng.multivariate_normal(found.mean[0], found.covariance[found.pattern[0]], 20_000)
     expected = np.linalg.norm(possible - rows[1], axis=1).mean()
     assert model.between(rows, np.array([0]), np.array([1]))[0] == pytest.approx(expected, rel=0.05)
     assert model.to_centres(rows[:1], rows[1:])[0, 0] == pytest.approx(expected, rel=0.05)

@@ -4,7 +4,9 @@ from scipy.spatial.distance import pdist
 from sklearn.ensemble import GradientBoostingRegressor
 
 from experiments import learning
-from experiments.learning import learn_scripted
+from experiments.learning import distances_between, learn_scripted, pair_features
+from gapdrift.models.imputation import fit_imputers, impute
+from tests import naive
 
 
 @pytest.fixture(autouse=True)
@@ -54,3 +56,30 @@ def test_pairs_can_be_sampled_and_the_error_left_out():
     model = learn_scripted(sample(), with_error=False, max_pairs=50, rng=np.random.default_rng(0))
     assert np.isnan(model.error)
     assert model.importances.sum() == pytest.approx(1.0)
+
+
+def test_pair_features_equal_the_algorithm(rng):
+    rows = sample()
+    missing, imputers = np.isnan(rows), fit_imputers(None, rows, rng)
+    filled = [impute(imputer, rows) for imputer in imputers]
+    first, second = np.arange(0, 60), np.arange(60, 120)
+    fast = pair_features(
+        missing[first], missing[second], [table[first] for table in filled], [table[second] for table in filled]
+    )
+    slow = [
+        naive.pair_features(missing[i], missing[j], [table[i] for table in filled], [table[j] for table in filled])
+        for i, j in zip(first, second, strict=True)
+    ]
+    np.testing.assert_allclose(fast, slow, rtol=1e-12)
+
+
+def test_complete_pairs_are_exact(rng, monkeypatch):
+    rows = sample()
+    model = learn_scripted(rows, with_error=False, rng=rng)
+    first, second = np.triu_indices(len(rows), k=1)
+    found = distances_between(model, rows, np.isnan(rows), first, second)
+    complete = ~np.isnan(rows[first] + rows[second]).any(axis=1)
+    exact = np.linalg.norm(rows[first] - rows[second], axis=1)
+    np.testing.assert_allclose(found[complete], exact[complete], rtol=1e-12)
+    monkeypatch.setattr(learning, "CHUNK_PAIRS", 1_000)
+    np.testing.assert_array_equal(distances_between(model, rows, np.isnan(rows), first, second), found)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-import gapdrift as gd
+from experiments.distributions import DRIFTS
 from experiments.protocols import PROTOCOLS, QUIRKS
 from experiments.samples import draw_drift, fill, fit_iterative, hide
 
@@ -27,9 +27,9 @@ def test_the_sound_poisson_shift_is_not():
     np.testing.assert_allclose(moved[:, :2] - plain[:, :2], 0.75)
 
 
-@pytest.mark.parametrize("kind", gd.datasets.DRIFTS)
+@pytest.mark.parametrize("kind", DRIFTS)
 def test_gaps_are_where_they_should_be(kind, rng):
-    columns = list(gd.datasets.DRIFTS[kind].missing_columns)
+    columns = list(DRIFTS[kind].missing_columns)
     exact = draw_drift(kind, 5, 500, PUBLISHED, rng)
     assert set(np.isnan(exact.with_missing).sum(axis=0)[columns]) == {100}
     by_chance = draw_drift(kind, 5, 500, SOUND, rng)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-import gapdrift as gd
+from experiments.distributions import DISTRIBUTIONS, DRIFTS, POISSON_RATES
 from experiments.protocols import PROTOCOLS
 from experiments.scripted import REFERENCE, draw_distribution, draw_scripted
 
@@ -36,20 +36,20 @@ def test_the_reference_is_that_of_seed_zero(old_generator):
 
 def test_the_rates_are_those_of_the_library():
     reference = draw("poisson-mean", 0, REFERENCE).complete
-    np.testing.assert_allclose(reference.mean(axis=0), gd.datasets.POISSON_RATES, atol=1.0)
+    np.testing.assert_allclose(reference.mean(axis=0), POISSON_RATES, atol=1.0)
 
 
-@pytest.mark.parametrize("kind", gd.datasets.DRIFTS)
+@pytest.mark.parametrize("kind", DRIFTS)
 def test_gaps_are_drawn_after_seeding_again(kind, old_generator):
     window = draw(kind, 2, 7)
     old_generator.seed(2 * 500 + 7 + 1)
-    for column in gd.datasets.DRIFTS[kind].missing_columns:
+    for column in DRIFTS[kind].missing_columns:
         np.testing.assert_array_equal(
             np.flatnonzero(np.isnan(window.with_missing[:, column])), np.sort(old_generator.permutation(500)[:100])
         )
     known = ~np.isnan(window.with_missing)
     np.testing.assert_array_equal(window.with_missing[known], window.complete[known])
-    assert known.sum() == known.size - 100 * len(gd.datasets.DRIFTS[kind].missing_columns)
+    assert known.sum() == known.size - 100 * len(DRIFTS[kind].missing_columns)
 
 
 def test_a_window_of_covariance_is_drawn_after_the_gaps(old_generator):
@@ -66,7 +66,7 @@ def test_a_window_of_covariance_is_drawn_after_the_gaps(old_generator):
     np.testing.assert_allclose(draw("gaussian-covariance", 8, 3).complete, drawn)
 
 
-@pytest.mark.parametrize("kind", gd.datasets.DRIFTS)
+@pytest.mark.parametrize("kind", DRIFTS)
 def test_other_seeds_are_other_samples_of_the_same_law(kind):
     one, other = draw(kind, 10, 0), draw(kind, 10, 0, seed=1)
     assert one.complete.shape == other.complete.shape
@@ -85,7 +85,7 @@ def test_poisson_means_move_by_whole_numbers(severity, shift):
     assert windows[:, 1].mean() - 5.0 == pytest.approx(shift, abs=0.1)
 
 
-@pytest.mark.parametrize("kind", gd.datasets.DISTRIBUTIONS)
+@pytest.mark.parametrize("kind", DISTRIBUTIONS)
 def test_data_sets_of_experiment_1(kind):
     first, second = draw_distribution(kind, 0, 500), draw_distribution(kind, 1, 500)
     np.testing.assert_array_equal(np.isnan(second.with_missing).sum(axis=0)[:5], 100)

@@ -7,14 +7,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gapdrift as gd
+from experiments.distributions import DRIFTS
 
 DETECTORS = {"MDLFWF": gd.MDLFWF, "DriftDetector": gd.DriftDetector}
-WINDOW = gd.datasets.DRIFTS["gaussian-mean"].sample(300, severity=4, missing=0.2, rng=9)
+WINDOW = DRIFTS["gaussian-mean"].sample(300, severity=4, missing=0.2, rng=9)
 
 
 @pytest.fixture(scope="module", params=DETECTORS.values(), ids=DETECTORS)
 def fitted(request):
-    drift = gd.datasets.DRIFTS["gaussian-mean"]
+    drift = DRIFTS["gaussian-mean"]
     return request.param(random_state=0).fit(drift.sample(500, severity=0, missing=0.2, rng=1))
 
 
@@ -112,11 +113,11 @@ def test_wholly_missing_rows_count_alone_as_in_a_crowd(rng):
         same(detector.count(np.vstack([gone, rows])), detector.count(gone) + detector.count(rows), 1e-7)
 
 
-@pytest.mark.parametrize("kind", gd.datasets.DRIFTS)
+@pytest.mark.parametrize("kind", DRIFTS)
 @pytest.mark.parametrize("detector", DETECTORS.values(), ids=DETECTORS)
 def test_p_values_do_not_depend_on_how_sums_were_added_up(detector, kind, rng):
     """Sums in another order differ in their last digits; so may p-values, and no more."""
-    drift = gd.datasets.DRIFTS[kind]
+    drift = DRIFTS[kind]
     fitted = detector(random_state=0).fit(drift.sample(300, severity=0, missing=0.2, rng=1))
     window = drift.sample(300, severity=2, missing=0.2, rng=2)
     whole = fitted.test(window)

@@ -6,12 +6,21 @@ Exit codes: 0 done, 1 error, 3 drift where ``--fail-on-drift`` was asked for.
 import errno
 import os
 import sys
+from enum import IntEnum
 from typing import Any
 
-from gapdrift.cli._codes import ExitCode
 from gapdrift.errors import GapdriftError
 
-__all__ = ["main"]
+__all__ = ["ExitCode", "main"]
+
+
+class ExitCode(IntEnum):
+    """What a command leaves with."""
+
+    DONE = 0
+    ERROR = 1
+    DRIFT = 3
+    """Only where ``--fail-on-drift`` was asked for."""
 
 
 def main(arguments: list[str] | None = None) -> None:

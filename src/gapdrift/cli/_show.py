@@ -10,7 +10,7 @@ import click
 
 import gapdrift as gd
 from gapdrift._writing import write_file
-from gapdrift.cli._codes import ExitCode
+from gapdrift.cli import ExitCode
 from gapdrift.cli._progress import progress
 
 __all__ = ["show_demo", "show_file", "show_result"]
@@ -96,6 +96,6 @@ def _lines(name: str, value: Any, indent: str) -> list[str]:
 
 
 def _column(record: dict[str, Any]) -> str:
-    values = f" with {record['levels']} values" if record.get("levels") else ""
+    values = f" with {record['categories']} categories" if record.get("categories") else ""
     missing = f", {record['missing']:.1%} missing" if record.get("missing") else ""
     return f"{record['name']}: {record['kind']}{values}{missing}"

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 import gapdrift as gd
-from gapdrift.cli._codes import ExitCode
+from gapdrift.cli import ExitCode
 from gapdrift.cli._progress import progress
 from gapdrift.cli._work import load_detector
 from gapdrift.files import open_files

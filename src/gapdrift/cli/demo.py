@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 from scipy.stats import ks_2samp
 
+from gapdrift._typing import Matrix
 from gapdrift.datasets import stations
 from gapdrift.detectors.drift.detector import DriftDetector
 
 __all__ = ["SCENARIOS", "Line", "run_demo"]
 
-Matrix = NDArray[np.float64]
 Readings = Mapping[str, NDArray[Any]]
 
 ROWS = 500
@@ -60,15 +60,6 @@ def run_demo(windows: int = 20, seed: int = 0) -> Iterator[Line]:
     windows : int, default 20
         Windows of 500 weather readings for each scenario, each against a reference of its own.
     seed : int, default 0
-
-    Yields
-    ------
-    line : Line
-
-    Examples
-    --------
-    >>> [line.method for line in run_demo(windows=1)][-2:]
-    ['gapdrift: values', 'gapdrift: gaps']
     """
     rng = np.random.default_rng(seed)
     draws = {

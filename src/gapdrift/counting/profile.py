@@ -209,10 +209,6 @@ def fit_profile(
         Rows of the whole reference, of which these may be a sample.
     n_bins : int, optional
         Bins; by default one for every 50 rows, at most 20.
-
-    Returns
-    -------
-    profile : Profile
     """
     is_category = np.array([schema.columns[index].kind == "category" for index in schema.owner], dtype=bool)
     scores = fit_normal_scores(rows.values, ~is_category)

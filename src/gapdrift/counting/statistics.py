@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from gapdrift._typing import Indices, Mask, Matrix, Vector
 
-__all__ = ["Layout", "missing_statistics", "power_means", "product_statistics", "squares_of", "sums_of"]
+__all__ = ["Layout", "missing_statistics", "power_means", "squares_of", "sums_of", "value_statistics"]
 
 Sums = Mapping[str, NDArray[np.float64]]
 
@@ -120,19 +120,19 @@ def squares_of(layout: Layout, sums: Sums) -> Vector:
     )
 
 
-def product_statistics(layout: Layout, expected: Matrix, hidden: Matrix) -> Matrix:
-    """Products of all pairs, of each row: (rows, pairs).
+def value_statistics(layout: Layout, expected: Matrix, hidden: Matrix, bins: Matrix) -> Matrix:
+    """Location, dependence and bins of each row, where all columns are paired: (rows, statistics).
 
     Parameters
     ----------
     layout : Layout
-    expected : (rows, n_paired) array
-        Expected scores of the paired columns.
-    hidden : (rows, n_paired, n_paired) array
-        Hidden part of their products.
+    expected : (rows, columns) array
+    hidden : (rows, columns, columns) array
+        Hidden part of the products.
+    bins : (rows, bins) array
     """
     first, second = layout.pairs
-    return expected[:, first] * expected[:, second] + hidden[:, first, second]
+    return np.column_stack([expected, expected[:, first] * expected[:, second] + hidden[:, first, second], bins])
 
 
 def missing_statistics(layout: Layout, missing: Mask, paired: Indices) -> Matrix:

@@ -142,10 +142,6 @@ class Detector(BaseEstimator, ABC):  # type: ignore[misc]
             Any number of rows, including none. Rows that are not in memory are counted where they are: a path of
             Parquet or Feather files, a pyarrow dataset or record batch reader, an iterator of tables, a Dask or
             Spark DataFrame.
-
-        Returns
-        -------
-        evidence : Evidence
         """
         self.check_fitted()
         engine = engine_of(chunk)
@@ -163,10 +159,6 @@ class Detector(BaseEstimator, ABC):  # type: ignore[misc]
             Or rows that are not in memory, as in `count`.
         alpha : float, optional
             Rate of false alarms of this test. None means that of the detector.
-
-        Returns
-        -------
-        result : DriftResult
         """
         self.check_fitted()
         rate = check_share("alpha", self.alpha if alpha is None else alpha)
@@ -177,14 +169,7 @@ class Detector(BaseEstimator, ABC):  # type: ignore[misc]
         return replace(result, settings=self.plain_settings())
 
     def plain_settings(self) -> dict[str, Any]:
-        """Class, version and parameters as plain values, without ``n_jobs``, which influences no result.
-
-        Examples
-        --------
-        >>> import gapdrift as gd
-        >>> gd.DriftDetector(ignore=["id"]).plain_settings()["ignore"]
-        ('id',)
-        """
+        """Class, version and parameters as plain values, without ``n_jobs``, which influences no result."""
         given = self.get_params(deep=False)
         plain = {name: _as_plain(value) for name, value in given.items() if name != "n_jobs"}
         return {"detector": type(self).__name__, "version": __version__, **plain}

@@ -28,12 +28,7 @@ __all__ = ["Reference", "ReferenceDetector", "Setting", "cannot_be_stored", "det
 @stored
 @dataclass(frozen=True)
 class NameList:
-    """A list among the settings of a stored detector; a tuple is stored as it is.
-
-    Parameters
-    ----------
-    names : tuple of str or int
-    """
+    """A list among the settings of a stored detector; a tuple is stored as it is."""
 
     names: tuple[str | int, ...]
 
@@ -51,18 +46,9 @@ def detector_fields(reference: type, setting: Any = Setting) -> Mapping[str, Any
         What the detector learns; has the properties ``n_bins`` and ``missing_shares``.
     setting : type
         What its parameters are stored as.
-
-    Returns
-    -------
-    fields : mapping of str to type
     """
     return MappingProxyType(
-        {
-            "settings": Mapping[str, setting],
-            "n_bins": int,
-            "missing_shares": tuple[float, ...],
-            "reference": reference,
-        }
+        {"settings": Mapping[str, setting], "n_bins": int, "missing_shares": tuple[float, ...], "reference": reference}
     )
 
 

@@ -76,17 +76,8 @@ ENGINES: tuple[tuple[Callable[[Any], bool], str, str], ...] = (
 def engine_of(rows: Any) -> Engine | None:
     """Engine that has the rows; None for a table in memory.
 
-    Parameters
-    ----------
-    rows : object
-
-    Returns
-    -------
-    engine : Engine or None
-
     Examples
     --------
-    >>> import numpy as np
     >>> engine_of(np.zeros((3, 2))) is None
     True
     >>> type(engine_of(iter([np.zeros((3, 2))]))).__name__

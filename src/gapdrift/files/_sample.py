@@ -14,33 +14,12 @@ Numbers = NDArray[np.float64]
 
 
 def sample_rows(chunks: Iterable[Any], max_rows: int, rng: np.random.Generator) -> tuple[Any, int]:
-    """At max_rows ``max_rows`` rows of all chunks, each equally likely, in their order.
-
-    Parameters
-    ----------
-    chunks : iterable of pyarrow.Table
-    max_rows : int
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    sample : pyarrow.Table
-        All rows where there are no more than ``max_rows``.
-    n_rows : int
-        Rows of all chunks.
+    """At most ``max_rows`` rows of all chunks, each equally likely, in their order; and the number of all rows.
 
     Notes
     -----
     Each row gets a random number, and the rows with the smallest numbers stay. The sample does not depend on how the
     rows are divided into chunks.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> chunks = [pa.table({"a": range(0, 60)}), pa.table({"a": range(60, 100)})]
-    >>> sample, n_rows = sample_rows(chunks, 5, np.random.default_rng(0))
-    >>> len(sample), n_rows
-    (5, 100)
     """
     import pyarrow as pa  # noqa: PLC0415
 

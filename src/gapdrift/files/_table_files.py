@@ -110,12 +110,7 @@ class TableFiles:
             yield self._converter(chunk)
 
     def sample(
-        self,
-        max_rows: int,
-        rng: np.random.Generator,
-        *,
-        numbers: Sequence[str] = (),
-        progress: Progress | None = None,
+        self, max_rows: int, rng: np.random.Generator, *, numbers: Sequence[str] = (), progress: Progress | None = None
     ) -> tuple[Any, int]:
         """At most ``max_rows`` rows, drawn uniformly in one pass, and the number of all rows.
 
@@ -126,11 +121,6 @@ class TableFiles:
         numbers : sequence of str
             Columns that hold numbers, whatever their cells look like.
         progress : callable, optional
-
-        Returns
-        -------
-        sample : pyarrow.Table
-        n_all : int
         """
         drawn, n_all = sample_rows(self.chunks(progress=progress), max_rows, rng)
         self._converter = self._converter_from(drawn, numbers)
@@ -218,10 +208,6 @@ def open_files(
         How CSV files are written. What is not given is found out from their first lines.
     missing : sequence of str
         Further words, or numbers, that stand for a missing cell, such as ``"-200"``.
-
-    Returns
-    -------
-    files : TableFiles
 
     Examples
     --------

@@ -140,11 +140,6 @@ def combine(name: str, parts: list[tuple[Component | None, float]]) -> Component
     name : str
     parts : list of (component, weight)
         A component with a larger weight alarms sooner; those that are None are left out.
-
-    Returns
-    -------
-    combined : Component or None
-        None where every part is.
     """
     present = [(component, weight) for component, weight in parts if component is not None]
     if not present:
@@ -165,7 +160,6 @@ def effective_number(smallest: Vector) -> float:
 
     Examples
     --------
-    >>> import numpy as np
     >>> draws = np.random.default_rng(0).random((100_000, 7)).min(axis=1)
     >>> round(effective_number(draws))
     7

@@ -145,10 +145,6 @@ def compare(reference: Sample, window: Sample, shape: Shape) -> Contrast:
     reference, window : Sample
     shape : Shape
 
-    Returns
-    -------
-    contrast : Contrast
-
     Notes
     -----
     The variance is taken about the common mean, so that it does not vanish where each side is constant but the two

@@ -160,7 +160,6 @@ def merge_bins(shares: Vector, n_rows: int, centres: Matrix) -> Matrix:
 
     Examples
     --------
-    >>> import numpy as np
     >>> merge_bins(np.array([0.5, 0.45, 0.05]), 50, np.array([[0.0], [5.0], [6.0]]))
     array([[1., 0., 0.],
            [0., 1., 1.]])
@@ -253,7 +252,6 @@ def holm(p_values: Vector) -> Vector:
 
     Examples
     --------
-    >>> import numpy as np
     >>> holm(np.array([0.01, 0.04, 0.03]))
     array([0.03, 0.06, 0.06])
     """
@@ -294,16 +292,9 @@ def _location(comparison: Comparison) -> Component | None:
     smooth = location.smooth[profile.paired]
     turn = np.eye(len(smooth)) if profile.direct else profile.directions[profile.paired]
     turn = turn[:, smooth] if profile.direct else turn * smooth[:, None]
-    together = wald(
-        "location",
-        location.difference[profile.paired] @ turn,
-        turn.T @ covariance @ turn,
-        (draws * deviation)[:, profile.paired] @ turn,
-        n_rows=location.n_rows,
-        scale=location.scale,
-        freedom=location.n_rows - 2,
-        max_rank=_max_rank(location.n_rows - 2),
-    )
+    difference = location.difference[profile.paired] @ turn
+    turned = (draws * deviation)[:, profile.paired] @ turn
+    together = _as_a_whole("location", location, difference, turn.T @ covariance @ turn, turned)
     if profile.direct:
         rough = replace(location, usable=location.usable & ~location.smooth)
         return combine("location", [(together, 0.8), (min_p("location", rough, draws), 0.2)])
@@ -333,16 +324,9 @@ def _dependence(comparison: Comparison) -> Component | None:
     deviation = np.sqrt(pairs.variance[smooth])
     correlation = comparison.values_null.correlation_between(layout.dependence.start + smooth)
     freedom = min(comparison.values_null.n_effective - 1, pairs.n_rows - 2)
-    together = wald(
-        "dependence",
-        pairs.difference[smooth],
-        correlation * np.outer(deviation, deviation),
-        draws[:, smooth],
-        n_rows=pairs.n_rows,
-        scale=pairs.scale,
-        freedom=max(freedom, 1),
-        max_rank=_max_rank(freedom),
-    )
+    covariance = correlation * np.outer(deviation, deviation)
+    difference = pairs.difference[smooth]
+    together = _as_a_whole("dependence", pairs, difference, covariance, draws[:, smooth], max(freedom, 1))
     return combine("dependence", [(one_by_one, 0.8), (together, 0.2)])
 
 
@@ -353,16 +337,8 @@ def _bins(comparison: Comparison) -> Component | None:
     pooled = (before * bins.n_reference + after * bins.n_window) / bins.n_rows
     groups = merge_bins(pooled, min(bins.n_reference, bins.n_window), profile.centres)
     draws = _draws(comparison.values_null, layout.bins) * np.sqrt(bins.variance)
-    return wald(
-        "bins",
-        groups @ bins.difference,
-        groups @ comparison.covariance("bins", "bin_products") @ groups.T,
-        draws @ groups.T,
-        n_rows=bins.n_rows,
-        scale=bins.scale,
-        freedom=bins.n_rows - 2,
-        max_rank=_max_rank(bins.n_rows - 2),
-    )
+    covariance = groups @ comparison.covariance("bins", "bin_products") @ groups.T
+    return _as_a_whole("bins", bins, groups @ bins.difference, covariance, draws @ groups.T)
 
 
 def _rates_together(comparison: Comparison, draws: Matrix) -> Component | None:
@@ -378,16 +354,7 @@ def _rates_together(comparison: Comparison, draws: Matrix) -> Component | None:
         covariance = correlation * np.outer(deviation, deviation)
     else:
         return None
-    return wald(
-        "rates",
-        rates.difference[smooth],
-        covariance,
-        draws[:, smooth],
-        n_rows=rates.n_rows,
-        scale=rates.scale,
-        freedom=rates.n_rows - 2,
-        max_rank=_max_rank(rates.n_rows - 2),
-    )
+    return _as_a_whole("rates", rates, rates.difference[smooth], covariance, draws[:, smooth])
 
 
 def _equal_rates(comparison: Comparison) -> bool:
@@ -402,8 +369,14 @@ def _draws(null: Null, block: slice) -> Matrix:
     return null.draws_of(np.arange(block.start, block.stop))
 
 
-def _max_rank(freedom: int) -> int:
-    return max((freedom + 2) // ROWS_PER_RANK, 2)
+def _as_a_whole(
+    name: str, part: Contrast, difference: Vector, covariance: Matrix, draws: Matrix, freedom: int | None = None
+) -> Component | None:
+    """Wald test of a block, along as many directions as there are rows for."""
+    freedom = part.n_rows - 2 if freedom is None else freedom
+    max_rank = max((freedom + 2) // ROWS_PER_RANK, 2)
+    n_rows, scale = part.n_rows, part.scale
+    return wald(name, difference, covariance, draws, n_rows=n_rows, scale=scale, freedom=freedom, max_rank=max_rank)
 
 
 def _surest(cautious: Contrast, comparison: Comparison, block: slice) -> float:

@@ -6,6 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from gapdrift._typing import Indices, Matrix, Vector
+from gapdrift.inference.contrast import SMALLEST_VARIANCE
 from gapdrift.persistence.records import expect, expect_shape, stored
 
 __all__ = ["Null", "correlation_of", "effective_sample_size", "shape_of"]
@@ -15,9 +16,6 @@ N_DRAWS = 2_000
 
 MAX_STORED = 1_000
 """Statistics of a correlation that is read from a file."""
-
-NO_VARIANCE = 1e-10
-"""Variance of one row below which an entry is constant."""
 
 NO_EIGENVALUE = 1e-10
 """Eigenvalues up to this are rounding, whose root would be a thousand times larger than they are."""
@@ -96,31 +94,17 @@ def _symmetric_root(correlation: Matrix) -> Matrix:
 def correlation_of(rows: Matrix) -> Matrix:
     """Correlation of the columns of some rows, shrunk towards independence as far as chance explains it.
 
-    Parameters
-    ----------
-    rows : (rows, statistics) array
-
-    Returns
-    -------
-    correlation : (statistics, statistics) array
-        A column that is constant correlates with no other.
+    A column that is constant correlates with no other.
 
     Notes
     -----
     By chance alone a squared correlation of n rows is 1 / (n - 1) on average. Their share of all squared correlations
     is the weight of the identity (Schäfer and Strimmer): fewer rows than columns would otherwise make many tests look
     like few.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> rows = np.random.default_rng(0).normal(size=(50, 200))
-    >>> bool(np.abs(correlation_of(rows) - np.eye(200)).max() < 0.2)
-    True
     """
     centred = rows - rows.mean(axis=0)
     deviation = np.sqrt((centred**2).mean(axis=0))
-    present = deviation > np.sqrt(NO_VARIANCE)
+    present = deviation > np.sqrt(SMALLEST_VARIANCE)
     scaled = np.where(present, centred / np.where(present, deviation, 1.0), 0.0)
     correlation = scaled.T @ scaled / len(rows)
     np.fill_diagonal(correlation, 1.0)
@@ -144,7 +128,6 @@ def effective_sample_size(rows: Matrix) -> int:
 
     Examples
     --------
-    >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> 9_000 < effective_sample_size(rng.normal(size=(10_000, 5))) <= 10_000
     True
@@ -168,7 +151,6 @@ def shape_of(powers: Matrix) -> tuple[Vector, Vector, Vector]:
 
     Examples
     --------
-    >>> import numpy as np
     >>> rows = np.array([[0.0], [0.0], [1.0]])
     >>> powers = np.stack([(rows**power).mean(axis=0) for power in (1, 2, 3, 4)])
     >>> [float(part[0].round(3)) for part in shape_of(powers)]
@@ -176,7 +158,7 @@ def shape_of(powers: Matrix) -> tuple[Vector, Vector, Vector]:
     """
     first, second, third, fourth = powers
     variance = np.clip(second - first**2, 0.0, None)
-    present = variance > NO_VARIANCE
+    present = variance > SMALLEST_VARIANCE
     safe = np.where(present, variance, 1.0)
     cubes = third - 3.0 * first * second + 2.0 * first**3
     fourths = fourth - 4.0 * first * third + 6.0 * first**2 * second - 3.0 * first**4

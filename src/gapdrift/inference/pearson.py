@@ -1,14 +1,12 @@
-"""Tests: evidence against evidence."""
+"""Pearson's chi-square test of the frequencies of bins."""
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import chdtrc
 
+from gapdrift._typing import Matrix, Vector
 from gapdrift.results import Finding
 
 __all__ = ["MIN_EXPECTED", "SMALLEST_P", "expected_frequencies", "pearson"]
-
-Vector = NDArray[np.float64]
 
 MIN_EXPECTED = 5.0
 """Expected frequency below which Pearson's approximation is doubtful (Box et al.)."""
@@ -41,7 +39,6 @@ def pearson(reference: Vector, window: Vector) -> Finding:
 
     Examples
     --------
-    >>> import numpy as np
     >>> finding = pearson(np.array([30.0, 20.0]), np.array([20.0, 30.0]))
     >>> finding.statistic, finding.degrees_of_freedom, round(finding.p_value, 4)
     (4.0, 1, 0.0455)
@@ -61,18 +58,10 @@ def pearson(reference: Vector, window: Vector) -> Finding:
     return Finding("pearson", statistic, degrees, p_value, effect, tuple(contributions.tolist()))
 
 
-def expected_frequencies(reference: Vector, window: Vector) -> NDArray[np.float64]:
-    """Frequencies expected where both sides have one distribution: (2, bins).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> expected_frequencies(np.array([30.0, 10.0]), np.array([10.0, 10.0]))
-    array([[26.66666667, 13.33333333],
-           [13.33333333,  6.66666667]])
-    """
+def expected_frequencies(reference: Vector, window: Vector) -> Matrix:
+    """Frequencies expected where both sides have one distribution: (2, bins)."""
     totals = np.array([reference.sum(), window.sum()])
-    expected: NDArray[np.float64] = np.outer(totals, reference + window) / max(float(totals.sum()), 1.0)
+    expected: Matrix = np.outer(totals, reference + window) / max(float(totals.sum()), 1.0)
     return expected
 
 

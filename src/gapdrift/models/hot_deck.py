@@ -28,7 +28,7 @@ MATCHED = 1_024
 
 
 def complete_rows(precision: Precision, centred: Matrix, rng: np.random.Generator) -> Matrix:
-    """One random completion of each row.
+    """One random completion of each row: (rows, columns).
 
     Parameters
     ----------
@@ -36,10 +36,6 @@ def complete_rows(precision: Precision, centred: Matrix, rng: np.random.Generato
     centred : (rows, columns) array, NaN where missing
         Less the model's mean.
     rng : numpy.random.Generator
-
-    Returns
-    -------
-    completed : (rows, columns) array
 
     Notes
     -----
@@ -65,13 +61,11 @@ def complete_rows(precision: Precision, centred: Matrix, rng: np.random.Generato
 
 
 def make_donors(
-    precision: Precision,
-    completed: Matrix,
-    owner: NDArray[np.intp],
-    n_donors: int,
-    rng: np.random.Generator,
+    precision: Precision, completed: Matrix, owner: NDArray[np.intp], n_donors: int, rng: np.random.Generator
 ) -> Matrix:
     """Complete rows like those of the reference, none of them one of its rows: (donors, columns).
+
+    They are in the order of the column that varies most: evenly spaced ones are a stratified sample.
 
     Parameters
     ----------
@@ -83,11 +77,6 @@ def make_donors(
     n_donors : int
         At most as many as there are rows.
     rng : numpy.random.Generator
-
-    Returns
-    -------
-    donors : (donors, columns) array
-        In the order of the column that varies most: evenly spaced ones are a stratified sample.
     """
     moments = completed.T @ completed / len(completed)
     order = np.argsort(completed[:, np.argmax(np.diag(moments))], kind="stable")

@@ -38,12 +38,6 @@ class Imputer(Protocol):
 
     ``fit`` learns from a matrix with NaN where missing. ``transform`` returns a matrix of the same shape without NaN,
     in which each row depends only on that row and on what was learned.
-
-    Examples
-    --------
-    >>> from sklearn.impute import KNNImputer
-    >>> isinstance(KNNImputer(), Imputer)
-    True
     """
 
     def fit(self, X: Matrix, y: None = None) -> Any:
@@ -72,12 +66,6 @@ class ConstantFill:
     ----------
     constants : (columns,) array
         Number that replaces the missing values of each column.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> ConstantFill(np.array([1.0, 2.0])).transform(np.array([[5.0, np.nan]]))
-    array([[5., 2.]])
     """
 
     constants: Vector
@@ -111,13 +99,6 @@ class ChainedRegressions:
     -----
     This is a plain record instead of scikit-learn's estimator, so that it can be stored and gives bit for bit the same
     values when it is loaded.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> steps = np.array([1]), np.array([[0]]), np.array([[2.0]]), np.array([0.5])
-    >>> ChainedRegressions(np.zeros(2), *steps).transform(np.array([[3.0, np.nan]]))
-    array([[3. , 6.5]])
     """
 
     constants: Vector
@@ -190,13 +171,6 @@ def fit_imputers(
     -------
     fitted : tuple of FittedImputer
         Methods given by name as `ConstantFill` and `ChainedRegressions`, others as they are.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> values = np.array([[1.0, 2.0], [3.0, np.nan]])
-    >>> [impute(method, values)[1, 1] for method in fit_imputers(["zero", "mean"], values, None)]
-    [np.float64(0.0), np.float64(2.0)]
     """
     methods = tuple(IMPUTERS) if imputers is None else tuple(imputers)
     if not methods:
@@ -209,17 +183,7 @@ def fit_imputers(
 
 
 def impute(imputer: FittedImputer, values: Matrix) -> Matrix:
-    """Rows with their missing values filled.
-
-    Parameters
-    ----------
-    imputer : FittedImputer
-    values : (rows, columns) array, NaN where missing
-
-    Returns
-    -------
-    filled : (rows, columns) array
-    """
+    """Rows with their missing values filled: (rows, columns)."""
     if isinstance(imputer, ConstantFill | ChainedRegressions) or not len(values):
         filled = imputer.transform(values) if len(values) else values.copy()
         return _check_filled(imputer, filled, values)

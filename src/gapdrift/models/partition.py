@@ -34,13 +34,6 @@ class Partition:
     centres : (bins, columns) array
     sizes : (bins,) array or None
         Number of rows of which each centre is the mean.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> bins = Partition(np.array([[0.0], [10.0]]))
-    >>> bins.distances(np.array([[2.0], [9.0]])).tolist()
-    [[2.0, 8.0], [9.0, 1.0]]
     """
 
     centres: Matrix
@@ -76,13 +69,7 @@ class Partition:
 
 
 def default_n_bins(n_rows: int) -> int:
-    """Number of bins for a reference of ``n_rows`` rows: one for every 50, from 2 to 200.
-
-    Examples
-    --------
-    >>> default_n_bins(500), default_n_bins(60), default_n_bins(10**6)
-    (10, 2, 200)
-    """
+    """Number of bins for a reference of ``n_rows`` rows: one for every 50, from 2 to 200."""
     return min(max(n_rows // ROWS_PER_BIN, 2), MAX_DEFAULT_BINS)
 
 
@@ -99,20 +86,9 @@ def fit_partition(values: Matrix, n_bins: int, rng: np.random.Generator, *, n_st
         Number of runs of k-means, of which the best is kept; ten as in the authors' scripts. Above 20,000 rows there is
         one run.
 
-    Returns
-    -------
-    partition : Partition
-
     Notes
     -----
     Paper: Alg. 2, lines 1 and 2.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> rows = np.array([[0.0], [1.0], [10.0], [11.0]])
-    >>> sorted(fit_partition(rows, 2, np.random.default_rng(0)).centres.ravel().tolist())
-    [0.5, 10.5]
     """
     # Division by a power of two is exact, and keeps the squares of very large or small numbers in range.
     scale = 2.0 ** np.floor(np.log2(max(float(np.abs(values).max(initial=0.0)), np.finfo(float).tiny)))

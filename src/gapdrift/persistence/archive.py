@@ -101,13 +101,7 @@ class Manifest:
 
 @dataclass(frozen=True)
 class Package:
-    """An opened file: its manifest, and arrays that are read when they are asked for.
-
-    Parameters
-    ----------
-    manifest : Manifest
-    members : zipfile.ZipFile
-    """
+    """An opened file: its manifest, and arrays that are read when they are asked for."""
 
     manifest: Manifest
     members: zipfile.ZipFile
@@ -139,13 +133,8 @@ def pack(kind: str, content: Any, arrays: Mapping[str, Array]) -> bytes:
     arrays : mapping of str to array
         Of float64, int64, bool or uint8. Names end in ``.npy``.
 
-    Returns
-    -------
-    data : bytes
-
     Examples
     --------
-    >>> import numpy as np
     >>> data = pack("example", {"answer": 42}, {"numbers.npy": np.arange(3)})
     >>> with reading(io.BytesIO(data)) as package:
     ...     package.manifest.content, package.array("numbers.npy")
@@ -218,13 +207,7 @@ def reading(source: io.BytesIO | str | PathLike[str]) -> Iterator[Package]:
 
 
 def npy_header(dtype: str, shape: tuple[int, ...]) -> bytes:
-    """First bytes of a ``.npy`` file: written and compared, never interpreted.
-
-    Examples
-    --------
-    >>> len(npy_header("<f8", (2, 3))), npy_header("<f8", (2, 3))[1:6]
-    (128, b'NUMPY')
-    """
+    """First bytes of a ``.npy`` file: written and compared, never interpreted."""
     text = f"{{'descr': '{dtype}', 'fortran_order': False, 'shape': {shape!r}, }}"
     # The format asks for a length that 64 divides, and a line feed at the end.
     padded = text + " " * (-(10 + len(text) + 1) % 64) + "\n"
@@ -232,16 +215,7 @@ def npy_header(dtype: str, shape: tuple[int, ...]) -> bytes:
 
 
 def read_manifest(data: bytes) -> Manifest:
-    """Manifest from its JSON.
-
-    Parameters
-    ----------
-    data : bytes
-
-    Returns
-    -------
-    manifest : Manifest
-    """
+    """Manifest from its JSON."""
     record = _read_json(data)
     if not isinstance(record, dict) or record.get("format") != FORMAT:
         raise StorageError("This zip file was not written by gapdrift: its manifest does not name the format.")
@@ -277,10 +251,7 @@ def _read_json(data: bytes) -> Any:
     _check_manifest_size(data)
     try:
         return json.loads(
-            data.decode("ascii"),
-            object_pairs_hook=_unique_keys,
-            parse_constant=_refuse_constant,
-            parse_float=_finite,
+            data.decode("ascii"), object_pairs_hook=_unique_keys, parse_constant=_refuse_constant, parse_float=_finite
         )
     except StorageError:
         raise

@@ -35,10 +35,6 @@ def pack_record(kind: str, value: Any, *, keep_rows: bool = True) -> bytes:
         Of a type declared with `gapdrift.persistence.records.stored`.
     keep_rows : bool, default True
         Whether records that hold rows of the reference may be written.
-
-    Returns
-    -------
-    data : bytes
     """
     writer = Writer(keep_rows)
     content = writer.write(value, kind)
@@ -53,10 +49,6 @@ def read_record(package: Package, hint: Any) -> Any:
     package : Package
     hint : type
         Stored type that is expected, or a union of some.
-
-    Returns
-    -------
-    value : object
     """
     reader = Reader(package)
     value = reader.read(hint, package.manifest.content, package.manifest.kind)
@@ -122,12 +114,7 @@ class Writer:
 
 @dataclass
 class Reader:
-    """Reads records from JSON and the arrays of a file; each array is used once.
-
-    Parameters
-    ----------
-    package : Package
-    """
+    """Reads records from JSON and the arrays of a file; each array is used once."""
 
     package: Package
     used: set[str] = field(default_factory=set)
@@ -205,13 +192,7 @@ class Reader:
             raise StorageError(f"The content of the file is not sound: {error}") from error
 
     READERS: ClassVar[Mapping[Any, Callable[..., Any]]] = MappingProxyType(
-        {
-            Union: _read_union,
-            UnionType: _read_union,
-            Mapping: _read_mapping,
-            frozenset: _read_set,
-            tuple: _read_tuple,
-        }
+        {Union: _read_union, UnionType: _read_union, Mapping: _read_mapping, frozenset: _read_set, tuple: _read_tuple}
     )
 
 

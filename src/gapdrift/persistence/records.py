@@ -57,12 +57,7 @@ class StoredAs:
 
 @dataclass(frozen=True)
 class Form:
-    """How one type is written and read.
-
-    Parameters
-    ----------
-    cls : type
-    """
+    """How one type is written and read."""
 
     cls: type
 
@@ -113,11 +108,6 @@ def stored(cls: T) -> T:
         - another stored class, or itself,
         - ``tuple``, ``frozenset``, ``Mapping`` from str, and unions of these.
 
-    Returns
-    -------
-    cls : type
-        The same class.
-
     Notes
     -----
     A file decides which values there are, but never what is made of them. Before a record is made, each field has the
@@ -132,7 +122,7 @@ def stored(cls: T) -> T:
         does not. Such a record is not written with ``keep_rows=False``.
     ``to_stored(self) -> Mapping[str, Any]`` and ``from_stored(cls, **values)``
         Convert a record to values of the annotated types, and (a class method) back. Where a field's own type cannot
-        be stored, ``Annotated[Regressor, StoredAs(LinearPredictor | TreeEnsemble)]`` says what it is converted to.
+        be stored, ``Annotated[Regressor, StoredAs(StoredRegressor)]`` says what it is converted to.
     ``stored_fields``
         Types of what is written, by name, for a class that is no dataclass.
 
@@ -176,12 +166,7 @@ def stored(cls: T) -> T:
 
 
 def expect(holds: Any, what: str) -> None:
-    """Raise a StorageError where something does not hold.
-
-    Examples
-    --------
-    >>> expect(2 > 1, "two above one")
-    """
+    """Raise a StorageError where something does not hold."""
     if not holds:
         raise StorageError(f"The content of the file is not sound: expected {what}.")
 

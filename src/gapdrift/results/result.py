@@ -269,10 +269,6 @@ class DriftResult:
             When the page was made. Without it nothing in the page depends on the time: the same result gives the
             same bytes.
 
-        Returns
-        -------
-        page : str
-
         Examples
         --------
         >>> import gapdrift as gd

@@ -10,15 +10,7 @@ if TYPE_CHECKING:
     from gapdrift.streaming.runner import RunSummary, run_monitor
     from gapdrift.streaming.windows import WindowResult
 
-__all__ = [
-    "ChangeFound",
-    "Monitor",
-    "RunSummary",
-    "StreamEvaluation",
-    "WindowResult",
-    "evaluate_stream",
-    "run_monitor",
-]
+__all__ = ["ChangeFound", "Monitor", "RunSummary", "StreamEvaluation", "WindowResult", "evaluate_stream", "run_monitor"]
 
 __getattr__, __dir__ = attach(
     __name__,

@@ -11,13 +11,13 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from gapdrift._typing import Mask
 from gapdrift.errors import InputError, ParameterError
 from gapdrift.tables.frame import Table, is_missing
 
 __all__ = ["as_datetime", "format_duration", "parse_duration", "times_of"]
 
 Micros = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
@@ -69,24 +69,12 @@ def format_duration(micros: int) -> str:
 
 
 def as_datetime(micros: int) -> datetime:
-    """Time of some microseconds since 1970, in UTC.
-
-    Examples
-    --------
-    >>> as_datetime(3_600_000_000).isoformat()
-    '1970-01-01T01:00:00+00:00'
-    """
+    """Time of some microseconds since 1970, in UTC."""
     return EPOCH + micros * MICROSECOND
 
 
 def times_of(table: Table, name: str) -> tuple[Micros, Mask]:
-    """Microseconds since 1970 of a column, 0 where missing, and where it is missing.
-
-    Examples
-    --------
-    >>> times_of(Table.read({"t": ["1970-01-01T00:00:01", None]}), "t")
-    (array([1000000,       0]), array([False,  True]))
-    """
+    """Microseconds since 1970 of a column, 0 where missing, and where it is missing."""
     source = table.stored(name)
     if isinstance(source, np.ndarray):
         times, missing = _from_array(name, source)

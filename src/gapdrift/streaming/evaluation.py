@@ -95,10 +95,6 @@ def evaluate_stream(windows: Iterable[WindowResult], change_points: Sequence[int
     change_points : sequence of int
         Positions in the stream, from 0 and rising, of the first row after each change.
 
-    Returns
-    -------
-    evaluation : StreamEvaluation
-
     Notes
     -----
     A window belongs to the last change that its last row has seen. A drift window of a change finds it; later ones are

@@ -77,14 +77,11 @@ class Monitor:
 
     Examples
     --------
-    >>> import numpy as np
     >>> import gapdrift as gd
-    >>> drift = gd.datasets.DRIFTS["gaussian-mean"]
-    >>> detector = gd.DriftDetector(random_state=0).fit(drift.sample(2_000, severity=0, missing=0.2, rng=0))
+    >>> stations = gd.datasets.stations
+    >>> detector = gd.DriftDetector(random_state=0).fit(stations(2_000, rng=0))
     >>> monitor = gd.Monitor(detector, window=500, false_alarm_every=1000)
-    >>> before = drift.sample(2_000, severity=0, missing=0.2, rng=1)
-    >>> after = drift.sample(1_000, severity=10, missing=0.2, rng=2)
-    >>> for chunk in np.array_split(np.vstack([before, after]), 30):
+    >>> for chunk in (stations(1_500, rng=1), stations(500, rng=2), stations(1_000, rng=3, drift=True)):
     ...     for alarm in monitor.update(chunk):
     ...         print(alarm.index, alarm.zone, alarm.first_row)
     4 drift 2000
@@ -139,10 +136,6 @@ class Monitor:
         ----------
         rows : pandas, polars or pyarrow table, mapping of columns, numpy array, dict of one row, or list of such
             Any number of rows, in the order of their arrival. A cell that a dict of one row lacks is missing.
-
-        Returns
-        -------
-        alarms : tuple of WindowResult
 
         Notes
         -----

@@ -68,13 +68,7 @@ class WindowGrid:
         return cls(pane, window // pane, step // pane)
 
     def empty_windows(self, start: int, first: int | None, closed: int) -> int:
-        """Number of windows from ``start`` on that end at ``closed`` or before and have no pane from ``first`` on.
-
-        Examples
-        --------
-        >>> WindowGrid(1, 2, 1).empty_windows(10, 1_000_000, 999_000), WindowGrid(1, 2, 1).empty_windows(10, None, 14)
-        (998989, 3)
-        """
+        """Number of windows from ``start`` on that end at ``closed`` or before and have no pane from ``first`` on."""
         end = closed if first is None else min(first, closed)
         return max((end - self.window - start) // self.step + 1, 0)
 
@@ -177,13 +171,7 @@ def pack_rows(rows: Rows) -> bytes:
 
 
 def unpack_rows(packed: bytes) -> Rows:
-    """Rows that were packed.
-
-    Examples
-    --------
-    >>> unpack_rows(pack_rows(Rows({"x": np.array([1.0, 2.0])}, named=True))).cells
-    {'x': array([1., 2.])}
-    """
+    """Rows that were packed."""
     with _reading(packed, "The new reference") as arrays:
         return Rows.unpacked(arrays, "rows")
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from gapdrift.detectors.base import Detector
 from gapdrift.errors import ParameterError
-from gapdrift.tables.frame import RawColumn, Table, is_missing
+from gapdrift.tables.frame import Table, is_missing
 from gapdrift.tables.schema import number_as_category
 
 __all__ = ["Columns", "Rows", "columns_of"]
@@ -39,15 +39,7 @@ class Columns:
 
 
 def columns_of(detector: Detector) -> Columns:
-    """Columns that a fitted detector compares.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import gapdrift as gd
-    >>> columns_of(gd.DriftDetector().fit(np.random.default_rng(0).normal(size=(100, 2)))).names
-    ('x0', 'x1')
-    """
+    """Columns that a fitted detector compares."""
     names = getattr(detector, "feature_names_in_", None)
     if names is not None:
         return Columns(tuple(map(str, names)), True, detector.ignored_columns_)
@@ -69,12 +61,6 @@ class Rows:
     cells : dict of str to (rows,) array
     named : bool
         Whether the names are the user's own.
-
-    Examples
-    --------
-    >>> rows = Rows.read(Table.read({"size": [1, None], "colour": ["red", "blue"]}), ["size", "colour"])
-    >>> rows.cells
-    {'size': array([ 1., nan]), 'colour': array(['red', 'blue'], dtype=object)}
     """
 
     cells: dict[str, NDArray[Any]]
@@ -126,21 +112,13 @@ class Rows:
 def _plain(table: Table, name: str) -> NDArray[Any]:
     column = table.column(name)
     if column.kind == "date":
-        return _objects([None if is_missing(cell) else str(cell) for cell in _source_cells(table, name)])
+        source = table.stored(name)
+        cells = np.ma.asarray(source).tolist() if isinstance(source, np.ndarray) else source.to_list()
+        return _objects([None if is_missing(cell) else str(cell) for cell in cells])
     if column.kind in {"number", "integer"} and not column.is_boolean:
         return column.values
-    return _objects(_cells(column))
-
-
-def _source_cells(table: Table, name: str) -> list[Any]:
-    source = table.stored(name) if table.named else table.frame[:, table.names.index(name)]
-    cells: list[Any] = np.ma.asarray(source).tolist() if isinstance(source, np.ndarray) else source.to_list()
-    return cells
-
-
-def _cells(column: RawColumn) -> list[Any]:
     present = [bool(cell) if column.is_boolean else cell for cell in column.values.tolist()]
-    return [None if gone else cell for cell, gone in zip(present, column.missing.tolist(), strict=True)]
+    return _objects([None if gone else cell for cell, gone in zip(present, column.missing.tolist(), strict=True)])
 
 
 def _concatenate(arrays: list[NDArray[Any]]) -> NDArray[Any]:

@@ -106,7 +106,7 @@ def run_monitor(
     on_window: Callable[[WindowResult], None] | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> RunSummary:
-    """Run a monitor over a source, from the first row that its history does not know.
+    """Summary of a run of a monitor over a source, from the first row that its history does not know.
 
     Parameters
     ----------
@@ -127,10 +127,6 @@ def run_monitor(
     progress : callable, optional
         Called with the position after each table.
 
-    Returns
-    -------
-    summary : RunSummary
-
     Notes
     -----
     A sink that fails stops nothing: its windows wait, are tried again with the next windows and at the end, and
@@ -140,9 +136,8 @@ def run_monitor(
     --------
     >>> import gapdrift as gd
     >>> from gapdrift.streaming import run_monitor
-    >>> drift = gd.datasets.DRIFTS["gaussian-mean"]
-    >>> detector = gd.DriftDetector(random_state=0).fit(drift.sample(1_000, severity=0, missing=0.2, rng=0))
-    >>> chunks = [drift.sample(800, severity=severity, missing=0.2, rng=1) for severity in (0, 10)]
+    >>> detector = gd.DriftDetector(random_state=0).fit(gd.datasets.stations(1_000, rng=0))
+    >>> chunks = [gd.datasets.stations(800, rng=1, drift=drift) for drift in (False, True)]
     >>> summary = run_monitor(gd.Monitor(detector, window=400), chunks)
     >>> summary.zones
     {'calm': 2, 'warning': 0, 'drift': 2, 'undetermined': 0}

@@ -46,10 +46,9 @@ class WindowResult:
     Examples
     --------
     >>> import gapdrift as gd
-    >>> drift = gd.datasets.DRIFTS["gaussian-mean"]
-    >>> detector = gd.DriftDetector(random_state=0).fit(drift.sample(1_000, severity=0, missing=0.2, rng=0))
+    >>> detector = gd.DriftDetector(random_state=0).fit(gd.datasets.stations(1_000, rng=0))
     >>> monitor = gd.Monitor(detector, window=500)
-    >>> (window,) = monitor.advance(drift.sample(600, severity=10, missing=0.2, rng=1))
+    >>> (window,) = monitor.advance(gd.datasets.stations(600, rng=1, drift=True))
     >>> window.zone, window.first_row, window.last_row, window.drift
     ('drift', 0, 499, True)
     """

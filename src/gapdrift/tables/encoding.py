@@ -46,15 +46,7 @@ class Encoded:
 
 
 def probe_rows(schema: Schema) -> Encoded:
-    """Three rows to try out what was read from a file: half of the columns missing, none, all.
-
-    Examples
-    --------
-    >>> probe_rows(Schema((Column("x", "number"), Column("y", "number")))).values
-    array([[nan,  0.],
-           [ 0.,  0.],
-           [nan, nan]])
-    """
+    """Three rows to try out what was read from a file: half of the columns missing, none, all."""
     missing = np.zeros((3, len(schema.columns)), dtype=bool)
     missing[0, ::2] = True
     missing[2] = True
@@ -73,10 +65,6 @@ def encode(table: Any, schema: Schema, *, pool_singletons: bool = False) -> Enco
     pool_singletons : bool, default False
         Whether categories that occur once in the reference are encoded like unseen ones. For the reference itself:
         otherwise its single row of such a category would be compared with itself.
-
-    Returns
-    -------
-    encoded : Encoded
 
     Examples
     --------
@@ -108,6 +96,9 @@ def encode(table: Any, schema: Schema, *, pool_singletons: bool = False) -> Enco
 def numeric_chunks(table: Table, schema: Schema, notes: set[str], n_rows: int) -> Iterator[Matrix] | None:
     """Rows of an all-numeric table in chunks, NaN where missing, without a copy of the whole table.
 
+    None if the reference has a column that is not numeric, or if the table has one that is not stored as floats: such a
+    table needs `encode`. Numbers are not checked for being finite or too large.
+
     Parameters
     ----------
     table : Table
@@ -116,12 +107,6 @@ def numeric_chunks(table: Table, schema: Schema, notes: set[str], n_rows: int) -
         Sentences for the user; those about this table are added.
     n_rows : int
         Most rows of one chunk.
-
-    Returns
-    -------
-    chunks : iterator of (rows, columns) arrays, or None
-        None if the reference has a column that is not numeric, or if the table has one that is not stored as floats:
-        such a table needs `encode`. Numbers are not checked for being finite or too large.
     """
     if any(column.kind != "number" for column in schema.columns):
         return None
@@ -181,9 +166,9 @@ def _encode_number(data: RawColumn, _column: Column, _notes: set[str], _pool_sin
     if data.missing.all():
         return np.full((len(data.missing), 1), np.nan)
     if data.kind not in {"number", "integer"}:
+        found = "dates" if data.kind == "date" else f"text (such as {data.values[~data.missing][0]!r})"
         raise SchemaError(
-            f"Column {data.name!r} holds {'dates' if data.kind == 'date' else 'text'}"
-            f"{_example(data)}, expected numbers as in the reference. Convert it, or use NaN where "
+            f"Column {data.name!r} holds {found}, expected numbers as in the reference. Convert it, or use NaN where "
             "nothing was recorded."
         )
     values: Matrix = data.values.reshape(-1, 1)
@@ -235,10 +220,8 @@ def _positions(data: RawColumn, own: dict[str, int], column: Column) -> Indices:
 
 
 def _position(category: str, own: dict[str, int], column: Column) -> int:
-    return own[category] if category in own else _group_of(category, column)
-
-
-def _group_of(category: str, column: Column) -> int:
+    if category in own:
+        return own[category]
     return len(column.categories) + zlib.crc32(category.encode(errors="surrogatepass")) % column.n_groups
 
 
@@ -246,10 +229,6 @@ def _encode_empty(data: RawColumn, _column: Column, notes: set[str], _pool_singl
     if not data.missing.all():
         notes.add(f"Column {data.name!r} has values here but none in the reference: they are not compared.")
     return np.empty((len(data.missing), 0))
-
-
-def _example(data: RawColumn) -> str:
-    return f" (such as {data.values[~data.missing][0]!r})" if data.kind == "text" else ""
 
 
 _ENCODERS = {"number": _encode_number, "category": _encode_category, "empty": _encode_empty}

@@ -323,16 +323,14 @@ def _from_objects(name: str, cells: list[Any]) -> RawColumn:
         return RawColumn(name, "date", missing, missing)
     if kinds == {"text"}:
         text = np.empty(len(cells), dtype=object)
-        text[~missing] = [_as_text(cell) for cell in present]
+        text[~missing] = [
+            cell.decode(errors="backslashreplace") if isinstance(cell, bytes) else str(cell) for cell in present
+        ]
         return RawColumn(name, "text", text, missing)
     numbers = np.zeros(len(cells))
     numbers[~missing] = [_as_float(cell) for cell in present]
     is_boolean = bool(present) and all(isinstance(cell, bool | np.bool_) for cell in present)
     return _numeric(name, numbers, missing, is_boolean=is_boolean)
-
-
-def _as_text(cell: str | bytes) -> str:
-    return cell.decode(errors="backslashreplace") if isinstance(cell, bytes) else str(cell)
 
 
 def _as_float(cell: Any) -> float:

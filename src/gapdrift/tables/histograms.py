@@ -10,7 +10,7 @@ from gapdrift.persistence.records import expect, stored
 from gapdrift.tables.encoding import Encoded
 from gapdrift.tables.schema import Column, Schema
 
-__all__ = ["N_INTERVALS", "HistogramAxis", "count_categories", "count_cells", "fit_axes", "interval_of"]
+__all__ = ["N_INTERVALS", "HistogramAxis", "count_categories", "fit_axes", "interval_of"]
 
 N_INTERVALS = 20
 """Intervals of the histogram of a column of numbers."""
@@ -27,11 +27,6 @@ class HistogramAxis:
         Limits of the intervals; the first and last interval also count what lies beyond. Empty for categories.
     labels : tuple of str
         Categories, and "(other)" for those without a matrix column of their own. Empty for numbers.
-
-    Examples
-    --------
-    >>> len(HistogramAxis((0.0, 1.0, 2.0), ())), len(HistogramAxis((), ("red", "(other)")))
-    (2, 2)
     """
 
     edges: tuple[float, ...]
@@ -65,12 +60,6 @@ def fit_axes(rows: Encoded, schema: Schema) -> tuple[HistogramAxis, ...]:
     return tuple(_fit_axis(rows, schema, index, column) for index, column in enumerate(schema.columns))
 
 
-def count_cells(rows: Encoded, schema: Schema, axes: tuple[HistogramAxis, ...]) -> Vector:
-    """Number of observed cells in each interval or category, the columns one after the other: (counts,)."""
-    parts = [_count(rows.values[:, schema.owner == index], axis) for index, axis in enumerate(axes)]
-    return np.concatenate(parts) if parts else np.zeros(0)
-
-
 def count_categories(values: Matrix, axis: HistogramAxis) -> Vector:
     """Number of rows with each category, from the one-hot columns of one input column; "(other)" comes last."""
     counts = np.count_nonzero(values > 0, axis=0).astype(float)
@@ -89,14 +78,6 @@ def _fit_axis(rows: Encoded, schema: Schema, index: int, column: Column) -> Hist
     if low == high:
         low, high = low - 0.5 * max(abs(low), 1.0), high + 0.5 * max(abs(high), 1.0)
     return HistogramAxis(tuple(np.linspace(low, high, N_INTERVALS + 1).tolist()), ())
-
-
-def _count(values: Matrix, axis: HistogramAxis) -> Vector:
-    if not len(axis):
-        return np.zeros(0)
-    if axis.labels:
-        return count_categories(values, axis)
-    return np.bincount(interval_of(values[~np.isnan(values)], axis), minlength=N_INTERVALS).astype(float)
 
 
 def interval_of(values: Vector, axis: HistogramAxis) -> Indices:

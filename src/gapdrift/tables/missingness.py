@@ -1,81 +1,27 @@
-"""Rates and patterns of missing cells, and masks that hide cells at given rates."""
+"""Rates of missing cells, and masks that hide cells at given rates."""
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gapdrift._typing import Indices, Mask, Vector
+from gapdrift._typing import Mask, Vector
 from gapdrift.errors import ParameterError
 
-__all__ = ["check_rates", "draw_mask", "missing_patterns", "missing_rates"]
+__all__ = ["check_rates", "draw_mask", "missing_rates"]
 
 
 def missing_rates(missing: Mask) -> Vector:
-    """Share of missing cells in each column.
-
-    Parameters
-    ----------
-    missing : (rows, columns) array of bool
-
-    Returns
-    -------
-    rates : (columns,) array, zeros if there are no rows
+    """Share of missing cells in each column, (columns,); zeros if there are no rows.
 
     Notes
     -----
     Paper: the missing rate vector V_r of Alg. 1, line 1.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> missing_rates(np.array([[True, False], [False, False]]))
-    array([0.5, 0. ])
     """
     rates: Vector = missing.sum(axis=0) / max(len(missing), 1)
     return rates
 
 
-def missing_patterns(missing: Mask) -> tuple[Mask, Indices, Indices]:
-    """Distinct patterns of missing cells, the index of each row's pattern, and the count of each pattern.
-
-    Parameters
-    ----------
-    missing : (rows, columns) array of bool
-
-    Returns
-    -------
-    patterns : (patterns, columns) array of bool, sorted
-    index : (rows,) array, such that ``patterns[index]`` equals ``missing``
-    counts : (patterns,) array
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> patterns, index, counts = missing_patterns(np.array([[True], [False], [True]]))
-    >>> patterns.tolist(), index.tolist(), counts.tolist()
-    ([[False], [True]], [1, 0, 1], [1, 2])
-    """
-    packed = np.packbits(missing, axis=1) if missing.shape[1] else np.zeros((len(missing), 1), "u1")
-    _, first, index, counts = np.unique(packed, axis=0, return_index=True, return_inverse=True, return_counts=True)
-    return missing[first], index.reshape(-1), counts
-
-
 def check_rates(rates: ArrayLike, n_columns: int) -> Vector:
-    """Rates, one for each column; anything but numbers from 0 to 1 raises a ParameterError.
-
-    Parameters
-    ----------
-    rates : float or (columns,) array, each from 0 to 1
-    n_columns : int
-
-    Returns
-    -------
-    rates : (columns,) array
-
-    Examples
-    --------
-    >>> check_rates(0.2, 3)
-    array([0.2, 0.2, 0.2])
-    """
+    """Rates, one for each column: (columns,); anything but numbers from 0 to 1 raises a ParameterError."""
     try:
         array = np.asarray(rates, dtype=float)
     except (TypeError, ValueError) as error:
@@ -90,17 +36,7 @@ def check_rates(rates: ArrayLike, n_columns: int) -> Vector:
 
 
 def draw_mask(n_rows: int, rates: ArrayLike, rng: np.random.Generator) -> Mask:
-    """Mask of cells to hide, each drawn independently with the rate of its column.
-
-    Parameters
-    ----------
-    n_rows : int
-    rates : (columns,) array
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    hidden : (rows, columns) array of bool
+    """Mask of cells to hide, (rows, columns), each drawn independently with the rate of its column.
 
     Notes
     -----
@@ -108,7 +44,6 @@ def draw_mask(n_rows: int, rates: ArrayLike, rng: np.random.Generator) -> Mask:
 
     Examples
     --------
-    >>> import numpy as np
     >>> draw_mask(2, [0.0, 1.0], np.random.default_rng(0)).tolist()
     [[False, True], [False, True]]
     """

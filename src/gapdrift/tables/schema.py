@@ -42,7 +42,7 @@ MAX_COLUMNS = 20_000
 """Matrix columns of a schema that is read from a file."""
 
 MAX_CATEGORIES = 10_000
-"""Levels and groups of one of its columns."""
+"""Categories and groups of one of its columns."""
 
 
 @dataclass(frozen=True)
@@ -86,11 +86,6 @@ class Column:
         Categories that occur once in the reference (see `gapdrift.tables.encoding.encode`).
     pooled : bool
         Whether the reference itself has categories without a matrix column of their own.
-
-    Examples
-    --------
-    >>> Column("colour", "category", ("red", "blue")).width
-    3
     """
 
     name: str
@@ -110,7 +105,7 @@ class Column:
         return self.categories[position] if position < len(self.categories) else "(other)"
 
     def check_stored(self) -> None:
-        """Check what was read from a file: kind, levels and groups."""
+        """Check what was read from a file: kind, categories and groups."""
         expect(self.kind in {"number", "category", "empty"}, "a column of numbers, categories or without values")
         expect(self.kind == "category" or not (self.categories or self.singletons), "values of categories only")
         few = 0 < self.n_groups <= MAX_CATEGORIES and len(self.categories) <= MAX_CATEGORIES
@@ -152,7 +147,9 @@ class Schema:
     def check_stored(self) -> None:
         """Check what was read from a file: some column has values, and names differ."""
         expect(len(set(self.names)) == len(self.names), "different names of columns")
-        expect(sum(column.width for column in self.columns) <= MAX_COLUMNS, f"up to {MAX_COLUMNS} columns and levels")
+        expect(
+            sum(column.width for column in self.columns) <= MAX_COLUMNS, f"up to {MAX_COLUMNS} columns and categories"
+        )
         expect(any(column.width for column in self.columns), "a column with values")
 
 
@@ -177,17 +174,6 @@ def learn_schema(
     ignore : sequence of str or int
         Columns to leave out.
     category_rule : CategoryRule
-
-    Returns
-    -------
-    schema : Schema
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> schema = learn_schema(pd.DataFrame({"size": [1.5, None], "colour": ["red", "blue"]}))
-    >>> [(column.name, column.kind) for column in schema.columns]
-    [('size', 'number'), ('colour', 'category')]
     """
     source = Table.read(table)
     _check_not_empty(source)

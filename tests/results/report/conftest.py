@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import gapdrift as gd
+from experiments.distributions import DRIFTS
 
 ODD_NAMES = (
     "<script>alert(1)</script>",
@@ -66,7 +67,7 @@ def results():
     calm = gd.DriftDetector(random_state=0).fit(stations(500, 0))
     strict = gd.DriftDetector(random_state=0, min_effect=2.0).fit(stations(500, 0))
     rng = np.random.default_rng(3)
-    drift = gd.datasets.DRIFTS["gaussian-mean"]
+    drift = DRIFTS["gaussian-mean"]
     published = gd.MDLFWF(random_state=0).fit(drift.sample(300, severity=0, missing=0.2, rng=1))
     odd = gd.DriftDetector(random_state=0).fit(odd_table(300, 0, rng))
     one = gd.DriftDetector(random_state=0).fit({"price": rng.gamma(2.0, 10.0, 300)})

@@ -4,7 +4,7 @@ import pytest
 
 import gapdrift as gd
 from gapdrift.results.report.histogram import describe_change, list_categories, looks_alike, name_intervals
-from gapdrift.results.report.words import to_plain_text
+from tests.results.report.plain import to_plain_text
 
 RESULT = gd.DriftResult(True, 0.01, 0.05, 1_000, 1_000, gd.results.Finding("values", None, None, 0.01, 0.5))
 

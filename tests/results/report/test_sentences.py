@@ -9,7 +9,8 @@ from gapdrift.results.report.sentences import (
     say_what_differs,
     say_what_stayed,
 )
-from gapdrift.results.report.words import to_plain_text
+from gapdrift.results.report.words import join_names
+from tests.results.report.plain import to_plain_text
 
 HEADLINES = {
     "none": "No change found: the values and the gaps of the window look like those of the reference.",
@@ -94,3 +95,8 @@ def test_headline_and_summary_agree(results):
         words = to_plain_text(say_headline(result))
         changed = ("The data have changed", "The gaps have changed")
         assert words.startswith(changed) == bool(result.drift)
+
+
+def test_names_beyond_the_third_are_counted():
+    assert to_plain_text(join_names(["a", "b", "c"])) == "a, b and c"
+    assert to_plain_text(join_names(["a", "b", "c", "d", "e"])) == "a, b, c and 2 more columns"

@@ -1,14 +1,17 @@
-"""Places in the user's own columns, units and words."""
+"""Bins and histograms in the user's own columns, units and words."""
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gapdrift._typing import Vector
 from gapdrift.counting.profile import Profile
+from gapdrift.results import Histogram
 from gapdrift.results.report.words import format_number_within, shorten
 from gapdrift.tables.encoding import ONE_HOT
+from gapdrift.tables.histograms import HistogramAxis
 from gapdrift.tables.schema import Schema
 
-__all__ = ["describe_bin"]
+__all__ = ["describe_bin", "make_histogram"]
 
 NOTABLE = 0.5
 """Standard deviations from the mean at which a number is worth a word."""
@@ -16,20 +19,25 @@ NOTABLE = 0.5
 MAX_WORDS = 3
 
 
-def describe_bin(profile: Profile, schema: Schema, centre: NDArray[np.float64]) -> tuple[dict[str, float | str], str]:
-    """Centre of a bin by column, and the columns that set it apart, in words.
+def make_histogram(axis: HistogramAxis, reference: Vector, window: Vector) -> Histogram | None:
+    """Histogram of one column on both sides, as shares of the observed cells; None without values in the reference.
 
     Parameters
     ----------
-    profile : Profile
-    schema : Schema
-    centre : (d,) array
+    axis : HistogramAxis
+    reference, window : (counts,) arrays
+        Number of cells in each interval or category.
+    """
+    if not len(axis):
+        return None
+    before, after = (counts / max(counts.sum(), 1.0) for counts in (reference, window))
+    return Histogram(axis.labels, axis.edges, tuple(before.tolist()), tuple(after.tolist()))
 
-    Returns
-    -------
-    place : dict of str to float or str
-        A number in its own unit, a category by the level that is most raised.
-    words : str
+
+def describe_bin(profile: Profile, schema: Schema, centre: NDArray[np.float64]) -> tuple[dict[str, float | str], str]:
+    """Centre of a bin by column, and the columns that set it apart, in words.
+
+    A number is in its own unit; of a category, the value that is most raised is named.
     """
     away = profile.directions @ centre
     scores = profile.mean + away

@@ -95,7 +95,7 @@ class DriftDetector(ReferenceDetector):
         self.n_jobs = n_jobs
 
     def fit(self, reference: Any, y: None = None) -> Self:  # noqa: ARG002
-        """Learn a reference.
+        """The detector itself, fitted on a reference.
 
         Parameters
         ----------
@@ -105,10 +105,6 @@ class DriftDetector(ReferenceDetector):
             iterator, which can be read only once, up to 100,000 rows stand for all.
         y : ignored
             For scikit-learn's pipelines. Name the label by ``target`` instead.
-
-        Returns
-        -------
-        self : DriftDetector
         """
         settings = self._check_settings()
         rng = as_rng(self.random_state)

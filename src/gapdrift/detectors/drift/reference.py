@@ -13,9 +13,8 @@ from gapdrift._typing import Indices, Matrix, Vector
 from gapdrift.counting.counter import CHUNK, Counter, OutOfRangeError, RowStatistics
 from gapdrift.counting.evidence import Evidence
 from gapdrift.counting.profile import Profile, fit_profile
-from gapdrift.counting.statistics import Layout, missing_statistics, power_means, product_statistics
-from gapdrift.detectors.drift.describe import describe_bin
-from gapdrift.detectors.histogram import make_histogram
+from gapdrift.counting.statistics import Layout, missing_statistics, power_means, value_statistics
+from gapdrift.detectors.drift.describe import describe_bin, make_histogram
 from gapdrift.errors import InputError
 from gapdrift.execution import MAX_LEARNED, sample_notes
 from gapdrift.inference.contrast import ROWS_PER_KURTOSIS, SMALLEST_VARIANCE, Shape, entry_p_values
@@ -160,18 +159,7 @@ class DriftReference:
 
 
 def fit_drift_reference(table: Any, settings: DriftSettings, rng: np.random.Generator) -> DriftReference:
-    """Reference of DriftDetector: schema, profile, null distribution and own evidence.
-
-    Parameters
-    ----------
-    table : pandas, polars or pyarrow table, mapping of columns, or numpy array
-    settings : DriftSettings
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    reference : DriftReference
-    """
+    """Reference of DriftDetector: schema, profile, null distribution and own evidence."""
     schema = learn_schema(
         table,
         target=settings.target,
@@ -276,10 +264,10 @@ def _values_null(profile: Profile, rows: RowStatistics, shape: Shape) -> Null:
     if not profile.direct:
         known = rows.bins if len(entries) == rows.bins.shape[1] else np.column_stack([rows.location, rows.bins])
         return Null(entries, correlation_of(known), len(known))
-    products = product_statistics(layout, rows.location, rows.hidden)
-    statistics = np.column_stack([rows.location, products, rows.bins])
-    light = shape.kurtosis[layout.dependence] < len(products) / ROWS_PER_KURTOSIS
-    return Null(entries, correlation_of(statistics), effective_sample_size(products[:, light]))
+    statistics = value_statistics(layout, rows.location, rows.hidden, rows.bins)
+    light = shape.kurtosis[layout.dependence] < len(statistics) / ROWS_PER_KURTOSIS
+    n_effective = effective_sample_size(statistics[:, layout.dependence][:, light])
+    return Null(entries, correlation_of(statistics), n_effective)
 
 
 def _shape(profile: Profile, powers: Matrix) -> Shape:
@@ -357,11 +345,7 @@ def _undetermined(reference: DriftReference, window: Evidence, alpha: float) -> 
 
 def _test(reference: DriftReference, window: Evidence, alpha: float) -> DriftResult:
     comparison = make_comparison(
-        reference.profile,
-        reference.shape,
-        (reference.values_null, reference.missing_null),
-        reference.evidence,
-        window,
+        reference.profile, reference.shape, (reference.values_null, reference.missing_null), reference.evidence, window
     )
     tests = _only_seen(feature_tests(comparison), comparison)
     values = _hardly_seen(values_finding(comparison), comparison)

@@ -16,15 +16,7 @@ from sklearn.ensemble import GradientBoostingRegressor, HistGradientBoostingRegr
 from gapdrift._random import draw_seed
 from gapdrift._threads import limit_threads
 from gapdrift._typing import Indices, Mask, Matrix, Vector
-from gapdrift.detectors.mdlfwf.regressors import (
-    LinearPredictor,
-    Regressor,
-    StoredRegressor,
-    TrainingPairs,
-    TreeEnsemble,
-    restore,
-    store,
-)
+from gapdrift.detectors.mdlfwf.regressors import REGRESSORS, Regressor, StoredRegressor, TrainingPairs, restore, store
 from gapdrift.errors import ParameterError
 from gapdrift.models.imputation import AnyImputer, ChainedRegressions, ConstantFill, FittedImputer, impute
 from gapdrift.persistence.records import StoredAs, expect, expect_shape, stored
@@ -35,7 +27,6 @@ __all__ = [
     "LearnedDistance",
     "default_regressor",
     "learn_distance",
-    "pair_features",
     "published_regressor",
     "training_rates",
 ]
@@ -83,7 +74,7 @@ class LearnedDistance:
     scale : float
         The regressor's unit of distance: boosted trees compute in single precision, so distances are scaled.
     pairs : TrainingPairs or None
-        Kept if the regressor can only be stored by fitting it again, and the pairs are not too many.
+        Kept if the regressor can be stored, by fitting it again, and the pairs are not too many.
     """
 
     regressor: Annotated[Regressor, StoredAs(StoredRegressor)]
@@ -93,23 +84,6 @@ class LearnedDistance:
     scale: float = 1.0
     pairs: TrainingPairs | None = None
 
-    def between(self, values: Matrix, missing: Mask, first: Indices, second: Indices) -> Vector:
-        """Distances of pairs of rows, given by the positions of both: (pairs,).
-
-        Between two complete rows the distance is exact.
-        """
-        filled = [impute(imputer, values) for imputer in self.imputers]
-        result = np.empty(len(first))
-        for start in range(0, len(first), CHUNK_PAIRS):
-            one, two = first[start : start + CHUNK_PAIRS], second[start : start + CHUNK_PAIRS]
-            features = pair_features(
-                missing[one], missing[two], [rows[one] for rows in filled], [rows[two] for rows in filled]
-            )
-            known = ~(missing[one] | missing[two]).any(axis=1)
-            exact = features[:, -1].copy()
-            result[start : start + len(one)] = np.where(known, exact, self._predict(features))
-        return result
-
     def to_centres(self, values: Matrix, missing: Mask, centres: Matrix) -> Matrix:
         """Distances of incomplete rows to complete centres: (rows, bins)."""
         filled = [impute(imputer, values) for imputer in self.imputers]
@@ -118,18 +92,27 @@ class LearnedDistance:
         for start in range(0, len(values), step):
             part = slice(start, start + step)
             features = _centre_features(missing[part], [rows[part] for rows in filled], centres)
-            result[part] = self._predict(features).reshape(-1, len(centres))
+            result[part] = self.predict(features).reshape(-1, len(centres))
         return result
 
-    def _predict(self, features: Matrix) -> Vector:
-        """Distances of pairs; a negative prediction counts as 0."""
+    def predict(self, features: Matrix) -> Vector:
+        """Distances of pairs from their features, which are brought to the regressor's unit in place: (pairs,).
+
+        A negative prediction counts as 0.
+
+        Parameters
+        ----------
+        features : (pairs, 2 columns + imputers) array
+            Which cells are missing in the first row, which in the second, and the distance after each imputation
+            (paper: Alg. 1, lines 9 to 13).
+        """
         features[:, -len(self.imputers) :] /= self.scale
         np.clip(features, None, MAX_SCALED_DISTANCE, out=features)
         return np.clip(_predict(self.regressor, features), 0.0, None) * self.scale
 
     def to_stored(self) -> dict[str, Any]:
-        """Fields as they are written: the regressor by its numbers, or by how to fit it again."""
-        return vars(self) | {"regressor": store(self.regressor, self.pairs, len(self.importances))}
+        """Fields as they are written: the regressor by how to fit it again."""
+        return vars(self) | {"regressor": store(self.regressor, self.pairs)}
 
     @classmethod
     def from_stored(cls, regressor: StoredRegressor, pairs: TrainingPairs | None, **rest: Any) -> "LearnedDistance":
@@ -147,15 +130,8 @@ class LearnedDistance:
         n_features = 2 * n_columns + len(self.imputers)
         _check_imputers(self.imputers, size, n_bins * n_features)
         expect_shape(self.importances, (n_features,), "importances")
-        found = self._n_features()
+        found = 0 if self.pairs is None else self.pairs.n_indicators + self.pairs.imputed.shape[1]
         expect(found == n_features, f"a regressor of {n_features} features, not {found}")
-
-    def _n_features(self) -> int:
-        if isinstance(self.regressor, LinearPredictor):
-            return len(self.regressor.coefficients)
-        if isinstance(self.regressor, TreeEnsemble):
-            return self.regressor.n_features
-        return 0 if self.pairs is None else self.pairs.n_indicators + self.pairs.imputed.shape[1]
 
 
 @stored
@@ -203,12 +179,6 @@ def default_regressor(rng: np.random.Generator) -> Any:
 
     The features include distances already, so little is left to learn: on the paper's five distributions 25 trees of 8
     leaves have a smaller error than 60 trees of 16 leaves, and six fits take a fraction of a second.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> default_regressor(np.random.default_rng(0)).max_iter
-    25
     """
     return HistGradientBoostingRegressor(
         max_iter=25, learning_rate=0.3, max_leaf_nodes=8, early_stopping=False, random_state=draw_seed(rng)
@@ -232,7 +202,6 @@ def training_rates(rates: Vector) -> Vector:
 
     Examples
     --------
-    >>> import numpy as np
     >>> training_rates(np.array([0.2, 0.2]))
     array([0.2, 0.2])
     >>> training_rates(np.array([0.0, 0.0])).round(3)
@@ -283,10 +252,6 @@ def learn_distance(
         With centres, a pair is a row and a centre; without, two different rows, as published.
     rng : numpy.random.Generator
 
-    Returns
-    -------
-    model : LearnedDistance
-
     Notes
     -----
     Paper: Alg. 1, Eq. (1) and (2). Pairs are unordered. A pair without any missing cell is left out: its distance is
@@ -312,45 +277,8 @@ def learn_distance(
     return LearnedDistance(fitted, imputers, error, importances, scale, pairs)
 
 
-def pair_features(
-    missing_first: Mask, missing_second: Mask, filled_first: list[Matrix], filled_second: list[Matrix]
-) -> Matrix:
-    """Features of pairs of rows.
-
-    Parameters
-    ----------
-    missing_first, missing_second : (pairs, columns) arrays of bool
-    filled_first, filled_second : lists of (pairs, matrix columns) arrays
-        The rows as each imputer fills them.
-
-    Returns
-    -------
-    features : (pairs, 2 columns + imputers) array
-
-    Notes
-    -----
-    Paper: Alg. 1, lines 9 to 13. Features 1 to 2n indicate which cells are missing; feature 2n + i is the distance
-    after the i-th imputation.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> one, two = np.array([[0.0, 3.0]]), np.array([[4.0, 0.0]])
-    >>> pair_features(np.array([[True, False]]), np.array([[False, False]]), [one], [two])
-    array([[1., 0., 0., 0., 5.]])
-    """
-    distances = [np.linalg.norm(one - two, axis=1) for one, two in zip(filled_first, filled_second, strict=True)]
-    return np.column_stack([missing_first.astype(float), missing_second.astype(float), *distances])
-
-
 def published_regressor() -> Any:
-    """The authors' regressor: gradient boosting with Huber loss, 500 trees of depth 4, learning rate 0.05.
-
-    Examples
-    --------
-    >>> published_regressor().n_estimators
-    500
-    """
+    """The authors' regressor: gradient boosting with Huber loss, 500 trees of depth 4, learning rate 0.05."""
     return GradientBoostingRegressor(loss="huber", n_estimators=500, learning_rate=0.05, max_depth=4, random_state=0)
 
 
@@ -372,11 +300,11 @@ def _fit(template: Regressor, features: Matrix, distances: Vector) -> Any:
 
 
 def _keep_pairs(fitted: Regressor, features: Matrix, distances: Vector, n_imputers: int) -> TrainingPairs | None:
-    """Training pairs, if the regressor can only be stored by fitting it again and they are not too many."""
+    """Training pairs, if the regressor can be stored and they are not too many."""
     bytes_per_pair = -(-features.shape[1] // 8) + 8 * (n_imputers + 1)
     affordable = len(features) * bytes_per_pair <= MAX_KEPT_BYTES
-    needed = isinstance(fitted, HistGradientBoostingRegressor)
-    return TrainingPairs.of(features, distances, n_imputers) if needed and affordable else None
+    storable = type(fitted) in REGRESSORS.values()
+    return TrainingPairs.of(features, distances, n_imputers) if storable and affordable else None
 
 
 def _predict(regressor: Regressor, features: Matrix) -> Vector:
@@ -472,11 +400,7 @@ def _centre_features(missing: Mask, filled: list[Matrix], centres: Matrix) -> Ma
 
 
 def _validation_error(
-    template: Regressor,
-    features: Matrix,
-    distances: Vector,
-    folds: tuple[Indices, Indices],
-    n_splits: int,
+    template: Regressor, features: Matrix, distances: Vector, folds: tuple[Indices, Indices], n_splits: int
 ) -> float:
     """Residual standard error on pairs of rows that were not trained on. Paper: Eq. (2)."""
     sum_of_squares, n_residuals = 0.0, 0

@@ -33,15 +33,6 @@ def _relative_excess(distances: Matrix, error: ArrayLike) -> Matrix:
 def triangular(distances: Matrix, error: ArrayLike) -> Matrix:
     """Degrees of membership of triangular fuzzy distances.
 
-    Parameters
-    ----------
-    distances : (rows, bins) array
-    error : float or (rows,) array, at least 0
-
-    Returns
-    -------
-    degrees : (rows, bins) array, 1 for the nearest bin
-
     Notes
     -----
     Paper: Eq. (4), mu_z = ((2 sigma + d_1 - d_z) / (2 sigma))^2, the area that the triangle of bin z shares with that
@@ -51,7 +42,6 @@ def triangular(distances: Matrix, error: ArrayLike) -> Matrix:
 
     Examples
     --------
-    >>> import numpy as np
     >>> triangular(np.array([[1.0, 1.2, 4.0, 9.0]]), 0.5)
     array([[1.  , 0.64, 0.  , 0.  ]])
     """
@@ -61,15 +51,6 @@ def triangular(distances: Matrix, error: ArrayLike) -> Matrix:
 def gaussian(distances: Matrix, error: ArrayLike) -> Matrix:
     """Degrees of membership of Gaussian fuzzy distances.
 
-    Parameters
-    ----------
-    distances : (rows, bins) array
-    error : float or (rows,) array, at least 0
-
-    Returns
-    -------
-    degrees : (rows, bins) array, 1 for the nearest bin
-
     Notes
     -----
     Paper: Eq. (6), mu_z = 1 + erf((d_1 - d_z) / (2 sqrt(2) sigma)). Computed as erfc((d_z - d_1) / (2 sqrt(2) sigma)),
@@ -77,7 +58,6 @@ def gaussian(distances: Matrix, error: ArrayLike) -> Matrix:
 
     Examples
     --------
-    >>> import numpy as np
     >>> gaussian(np.array([[1.0, 1.2, 4.0, 9.0]]), 0.5).round(4)
     array([[1.    , 0.8415, 0.0027, 0.    ]])
     """
@@ -86,21 +66,10 @@ def gaussian(distances: Matrix, error: ArrayLike) -> Matrix:
 
 
 def crisp(distances: Matrix, error: ArrayLike) -> Matrix:  # noqa: ARG001
-    """Degrees of membership that put each row into its nearest bin only.
-
-    Parameters
-    ----------
-    distances : (rows, bins) array
-    error : ignored
-        Taken so that all memberships are called in the same way.
-
-    Returns
-    -------
-    degrees : (rows, bins) array of 0 and 1; of equally near bins, the first has the 1
+    """Degrees of membership that put each row into its nearest bin only; of equally near bins, into the first.
 
     Examples
     --------
-    >>> import numpy as np
     >>> crisp(np.array([[2.0, 1.0, 1.0]]), 0.5)
     array([[0., 1., 0.]])
     """
@@ -118,7 +87,7 @@ MEMBERSHIPS: Mapping[str, Callable[[Matrix, ArrayLike], Matrix]] = MappingProxyT
 def fuzzy_weights(
     distances: Matrix, error: ArrayLike, *, membership: str = "triangular", top_q: int | None = None
 ) -> Matrix:
-    """Weight of each bin for each row; the weights of a row sum to 1.
+    """Weight of each bin for each row, (rows, bins); the weights of a row sum to 1.
 
     Parameters
     ----------
@@ -131,17 +100,12 @@ def fuzzy_weights(
         Only the nearest ``top_q`` bins get weight. None, or a number larger than that of the bins, means all of them.
         Equally near bins keep their order.
 
-    Returns
-    -------
-    weights : (rows, bins) array
-
     Notes
     -----
     Paper: Eq. (3) and, with ``top_q``, Eq. (8). With the two fuzzy memberships inserted they become Eq. (5) and (7).
 
     Examples
     --------
-    >>> import numpy as np
     >>> fuzzy_weights(np.array([[1.0, 1.2, 1.4]]), 0.5, top_q=2).round(3)
     array([[0.61, 0.39, 0.  ]])
     """

@@ -8,12 +8,7 @@ import numpy as np
 
 from gapdrift._typing import Mask, Matrix, Vector
 from gapdrift.counting.evidence import Evidence
-from gapdrift.detectors.mdlfwf.distance import (
-    ImputedDistance,
-    LearnedDistance,
-    learn_distance,
-    training_rates,
-)
+from gapdrift.detectors.mdlfwf.distance import ImputedDistance, LearnedDistance, learn_distance, training_rates
 from gapdrift.detectors.mdlfwf.membership import MEMBERSHIPS, fuzzy_weights
 from gapdrift.detectors.mdlfwf.regressors import Regressor
 from gapdrift.errors import InputError
@@ -146,16 +141,6 @@ class FuzzyReference:
 
 def fit_fuzzy_reference(table: Any, settings: FuzzySettings, rng: np.random.Generator) -> FuzzyReference:
     """Reference of MDL-FWF: schema, imputers, bins, distance model and the evidence of its own rows.
-
-    Parameters
-    ----------
-    table : pandas, polars or pyarrow table, mapping of columns, or numpy array
-    settings : FuzzySettings
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    reference : FuzzyReference
 
     Notes
     -----

@@ -1,20 +1,17 @@
 """The conditional Gaussian model: what the observed cells of a row say about its missing ones.
 
-A multivariate normal distribution is fitted by EM to all rows, complete or not. Given the observed
-cells of a row, the missing ones are again normal, with a mean that depends on the values and a
-covariance that depends on the pattern of gaps only. So matrices are computed once per pattern, and
-patterns are handled in batches.
+A multivariate normal distribution is fitted by EM to all rows, complete or not. Given the observed cells of a row, the
+missing ones are again normal, with a mean that depends on the values and a covariance that depends on the pattern of
+gaps only. So matrices are computed once per pattern, and patterns are handled in batches.
 
-Two shapes of covariance share the public functions: `DenseGaussian` for few columns and
-`FactorGaussian` (a few factors and noise) for many.
+Two shapes of covariance share the public functions: `DenseGaussian` for few columns and `FactorGaussian` (a few factors
+and noise) for many.
 """
-
-from dataclasses import dataclass
 
 import numpy as np
 
-from gapdrift.models.gaussian.dense import DenseGaussian, fit_dense, project_dense
-from gapdrift.models.gaussian.factor import FactorGaussian, fit_factor, project_factor
+from gapdrift.models.gaussian.dense import DenseGaussian, fit_dense
+from gapdrift.models.gaussian.factor import FactorGaussian, fit_factor
 from gapdrift.models.gaussian.filling import (
     DensePrecision,
     FactorPrecision,
@@ -23,7 +20,7 @@ from gapdrift.models.gaussian.filling import (
     fill,
     precision_of,
 )
-from gapdrift.models.gaussian.patterns import Floats, Integers, Patterns, find_patterns
+from gapdrift.models.gaussian.patterns import Floats, Patterns, find_patterns
 
 __all__ = [
     "DenseGaussian",
@@ -32,7 +29,6 @@ __all__ = [
     "FactorPrecision",
     "GaussianModel",
     "Patterns",
-    "Posterior",
     "Precision",
     "exact_precision",
     "expected_values",
@@ -40,7 +36,6 @@ __all__ = [
     "find_patterns",
     "fit_gaussian",
     "fitted_rows",
-    "posterior",
     "precision_of",
 ]
 
@@ -51,24 +46,6 @@ MAX_DENSE_GAPS = 40
 """Gaps in the average row up to which a full covariance is fitted."""
 
 GaussianModel = DenseGaussian | FactorGaussian
-
-
-@dataclass(frozen=True)
-class Posterior:
-    """Conditional distribution of linear functions of each row, given its observed cells.
-
-    Parameters
-    ----------
-    mean : array of shape (rows, directions)
-    pattern : array of int, shape (rows,)
-        Which entry of `covariance` belongs to each row.
-    covariance : array of shape (patterns, directions, directions)
-        Entry 0 belongs to complete rows and is zero.
-    """
-
-    mean: Floats
-    pattern: Integers
-    covariance: Floats
 
 
 def fit_gaussian(
@@ -88,9 +65,8 @@ def fit_gaussian(
     values : array of shape (rows, columns)
         NaN is missing. Columns should be on roughly unit scale.
     rank : int, optional
-        Number of factors. As many as columns, or more, means a dense covariance. By default dense
-        up to 300 columns with 40 gaps in the average row; beyond, as many factors as stand out of
-        sampling noise, at most 24.
+        Number of factors. As many as columns, or more, means a dense covariance. By default dense up to 300 columns
+        with 40 gaps in the average row; beyond, as many factors as stand out of sampling noise, at most 24.
     ridge : float
         Share of its variance that every column keeps, whatever the other columns explain.
     max_iter : int
@@ -98,34 +74,23 @@ def fit_gaussian(
     tol : float
         EM stops when parameters move less than this, in standard deviations of their column.
     max_rows : int
-        Rows used at most, drawn uniformly. Fewer are used when columns are many: 300,000 cells, or
-        3,000 rows if that is more, and never above 4,000,000 cells.
+        Rows used at most, drawn uniformly. Fewer are used when columns are many: 300,000 cells, or 3,000 rows if that
+        is more, and never above 4,000,000 cells.
     rng : numpy.random.Generator, optional
         Draws those rows; by default always the same ones.
 
-    Returns
-    -------
-    DenseGaussian or FactorGaussian
-
     Notes
     -----
-    Wholly missing rows add nothing. A wholly missing column gets mean 0, variance 1 and no
-    dependence.
+    Wholly missing rows add nothing. A wholly missing column gets mean 0, variance 1 and no dependence.
 
-    Dense against factors, by Kullback-Leibler divergence to the truth per column (2,000 rows, 20 %
-    missing, 120 columns): 0.02 against 0.15 for neighbours correlated at 0.8, 0.03 against 0.35 for
-    30 factors, 0.02 against 0.00 for one factor. With 100 rows: 0.24 against 0.40, 0.47 against
-    0.96, 0.06 against 0.02. The dense fit is never far off, also with fewer rows than columns, so
-    time alone decides: it grows with the cube of the number of gaps in a row.
+    Dense against factors, by Kullback-Leibler divergence to the truth per column (2,000 rows, 20 % missing, 120
+    columns): 0.02 against 0.15 for neighbours correlated at 0.8, 0.03 against 0.35 for 30 factors, 0.02 against 0.00
+    for one factor. With 100 rows: 0.24 against 0.40, 0.47 against 0.96, 0.06 against 0.02. The dense fit is never far
+    off, also with fewer rows than columns, so time alone decides: it grows with the cube of the number of gaps in a
+    row.
 
-    On real tables (13 to 40 columns, 500 and 2,000 rows) a ridge of 1e-4 predicts hidden cells as
-    well as 1e-5 does, and better than 1e-3.
-
-    Examples
-    --------
-    >>> model = fit_gaussian(np.array([[-1.0, -1.0], [1.0, np.nan], [np.nan, 0.5], [0.0, 0.2]]))
-    >>> model.covariance.shape
-    (2, 2)
+    On real tables (13 to 40 columns, 500 and 2,000 rows) a ridge of 1e-4 predicts hidden cells as well as 1e-5 does,
+    and better than 1e-3.
     """
     values = _subsample(values, max_rows, rng)
     values = values[~np.isnan(values).all(axis=1)]
@@ -142,7 +107,7 @@ def fit_gaussian(
 
 
 def expected_values(model: GaussianModel, values: Floats) -> Floats:
-    """E[x | observed cells] of each row; observed cells come back as they are.
+    """E[x | observed cells] of each row, (rows, columns); observed cells come back as they are.
 
     Parameters
     ----------
@@ -150,14 +115,9 @@ def expected_values(model: GaussianModel, values: Floats) -> Floats:
     values : array of shape (rows, columns)
         NaN is missing.
 
-    Returns
-    -------
-    array of shape (rows, columns)
-
     Notes
     -----
-    With m the missing and o the observed columns, E[x_m | x_o] = mean_m + S_mo S_oo^-1
-    (x_o - mean_o).
+    With m the missing and o the observed columns, E[x_m | x_o] = mean_m + S_mo S_oo^-1 (x_o - mean_o).
 
     Examples
     --------
@@ -171,55 +131,8 @@ def expected_values(model: GaussianModel, values: Floats) -> Floats:
     return np.where(missing, expected, values)
 
 
-def posterior(model: GaussianModel, values: Floats, directions: Floats | None = None) -> Posterior:
-    """The distribution of directions' x given the observed cells, for each row.
-
-    Parameters
-    ----------
-    model : DenseGaussian or FactorGaussian
-    values : array of shape (rows, columns)
-        NaN is missing.
-    directions : array of shape (columns, directions), optional
-        By default the columns themselves.
-
-    Returns
-    -------
-    Posterior
-
-    Notes
-    -----
-    Cov[x_m | x_o] = S_mm - S_mo S_oo^-1 S_om, observed columns have none. Memory grows with
-    patterns x directions^2, so large tables should come in chunks; what a row gets does not depend
-    on the other rows.
-
-    Examples
-    --------
-    >>> model = DenseGaussian(np.zeros(2), np.array([[1.0, 0.5], [0.5, 1.0]]))
-    >>> result = posterior(model, np.array([[2.0, np.nan], [1.0, 1.0]]), np.ones((2, 1)))
-    >>> result.mean.ravel(), result.covariance[result.pattern].ravel()
-    (array([3., 2.]), array([0.75, 0.  ]))
-    """
-    patterns = find_patterns(np.isnan(values))
-    expected = expected_values(model, values)
-    if directions is None:
-        mean, directions = expected, np.eye(values.shape[1])
-    else:
-        mean = expected @ directions
-    if isinstance(model, DenseGaussian):
-        covariance = project_dense(model, patterns, directions)
-    else:
-        covariance = project_factor(model, patterns, directions)
-    return Posterior(mean, patterns.index, covariance)
-
-
 def fitted_rows(n_rows: int, n_columns: int, max_rows: int = 20_000) -> int:
-    """Rows that a model is fitted to, of so many.
-
-    Examples
-    --------
-    >>> fitted_rows(1_000_000, 20), fitted_rows(100, 20)
-    (15000, 100)
-    """
+    """Rows that a model is fitted to, of so many."""
     n_columns = max(1, n_columns)
     return min(n_rows, max_rows, max(300_000 // n_columns, min(3_000, 4_000_000 // n_columns)))
 
@@ -248,9 +161,8 @@ def _column_moments(values: Floats) -> tuple[Floats, Floats]:
 
     Notes
     -----
-    One imagined observation at distance 1 joins the variance. Columns are on unit scale, so this is
-    what is known of one before it is seen; it keeps constant columns, and columns with one value or
-    none, above zero.
+    One imagined observation at distance 1 joins the variance. Columns are on unit scale, so this is what is known of
+    one before it is seen; it keeps constant columns, and columns with one value or none, above zero.
     """
     observed = ~np.isnan(values)
     n_observed = observed.sum(axis=0)

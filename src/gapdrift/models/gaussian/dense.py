@@ -18,19 +18,13 @@ from gapdrift.models.gaussian.patterns import (
     inverse,
 )
 
-__all__ = [
-    "DenseGaussian",
-    "conditional_covariance",
-    "dense_blocks",
-    "fit_dense",
-    "project_dense",
-]
+__all__ = ["DenseGaussian", "conditional_covariance", "dense_blocks", "fit_dense"]
 
 PRIOR_GRID = np.array([0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.0, 4.0, 8.0])
 """Strengths of the prior in rows per column, to choose from.
 
-Gaps spread the eigenvalues and make the choice too weak; 0.2 is the weakest that was never far from the best
-out of sample.
+Gaps spread the eigenvalues and make the choice too weak; 0.2 is the weakest that was never far from the best out of
+sample.
 """
 
 SMALLEST_START = 0.02
@@ -51,27 +45,15 @@ class DenseGaussian:
     covariance: Floats
 
 
-def project_dense(model: DenseGaussian, patterns: Patterns, directions: Floats) -> Floats:
-    """The covariance of directions' x: (patterns, directions, directions)."""
-    precision = inverse(model.covariance)
-    n_directions = directions.shape[1]
-    projected = np.zeros((len(patterns.missing), n_directions, n_directions))
-    for block, columns in dense_blocks(patterns):
-        local = directions[columns]
-        product = conditional_covariance(precision, columns) @ local
-        projected[block.patterns] = local.transpose(0, 2, 1) @ product
-    return projected
-
-
 def fit_dense(standard: Floats, ridge: float, max_iter: int, tol: float) -> DenseGaussian:
     """The penalised maximum likelihood fit to standardised values, by EM.
 
     Notes
     -----
-    The M-step is (n S + prior I) / (n + prior) + ridge I. The first part is the posterior mean under
-    an inverse Wishart prior centred on no dependence and worth `prior` rows, so shrinkage is
-    prior / (n + prior) and vanishes as rows grow; the second keeps duplicates and one-hot blocks
-    invertible. Both parts are fixed, so every step increases the penalised likelihood.
+    The M-step is (n S + prior I) / (n + prior) + ridge I. The first part is the posterior mean under an inverse Wishart
+    prior centred on no dependence and worth `prior` rows, so shrinkage is prior / (n + prior) and vanishes as rows
+    grow; the second keeps duplicates and one-hot blocks invertible. Both parts are fixed, so every step increases the
+    penalised likelihood.
     """
     patterns = find_patterns(np.isnan(standard))
     blocks = list(dense_blocks(patterns))
@@ -91,8 +73,8 @@ def _start_dense(standard: Floats) -> tuple[DenseGaussian, float]:
 
     Notes
     -----
-    Each covariance is taken over the rows where both columns are observed; the matrix of them need
-    not be positive definite, so its eigenvalues are lifted.
+    Each covariance is taken over the rows where both columns are observed; the matrix of them need not be positive
+    definite, so its eigenvalues are lifted.
     """
     observed = (~np.isnan(standard)).astype(np.float64)
     zeroed = np.where(np.isnan(standard), 0.0, standard)
@@ -113,8 +95,8 @@ def _prior_rows(eigenvalues: Floats, n_rows: float) -> float:
 
     Notes
     -----
-    With S ~ inverse Wishart(v, k I), v = k + p + 1, so that E[S] = I, and n rows of covariance with
-    eigenvalues l: log L(k) = log G_p((v + n) / 2) - log G_p(v / 2) + v p log(k) / 2
+    With S ~ inverse Wishart(v, k I), v = k + p + 1, so that E[S] = I, and n rows of covariance with eigenvalues l: log
+    L(k) = log G_p((v + n) / 2) - log G_p(v / 2) + v p log(k) / 2
     - (v + n) / 2 sum log(k + n l). Columns without dependence choose a strong prior, which they do
     not feel but for less noise; a few strong factors choose a weak one.
     """
@@ -179,8 +161,8 @@ def conditional_covariance(precision: Floats, columns: Integers) -> Floats:
 
     Notes
     -----
-    With P the inverse of the covariance, S_mm - S_mo S_oo^-1 S_om = (P_mm)^-1: what has to be
-    inverted is as small as the gaps are few.
+    With P the inverse of the covariance, S_mm - S_mo S_oo^-1 S_om = (P_mm)^-1: what has to be inverted is as small as
+    the gaps are few.
     """
     return inverse(precision.ravel()[_cells(columns, len(precision))])
 

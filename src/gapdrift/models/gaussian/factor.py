@@ -19,7 +19,7 @@ from gapdrift.models.gaussian.patterns import (
     products,
 )
 
-__all__ = ["FactorGaussian", "conditional_factors", "factor_blocks", "fit_factor", "project_factor"]
+__all__ = ["FactorGaussian", "conditional_factors", "factor_blocks", "fit_factor"]
 
 MAX_RANK = 24
 """Factors at most."""
@@ -54,38 +54,14 @@ class FactorGaussian:
         return self.loadings @ self.loadings.T + np.diag(self.noise)
 
 
-def project_factor(model: FactorGaussian, patterns: Patterns, directions: Floats) -> Floats:
-    """The covariance of directions' x: (patterns, directions, directions).
-
-    Notes
-    -----
-    D_m' (L_m Cov[z | x_o] L_m' + diag(noise_m)) D_m, where D_m' L_m and D_m' diag(noise_m) D_m are
-    sums over the missing columns.
-    """
-    n_columns, size = directions.shape
-    rank = model.loadings.shape[1]
-    loaded = (directions[:, :, None] * model.loadings[:, None, :]).reshape(n_columns, -1)
-    noisy = directions[:, :, None] * (directions * model.noise[:, None])[:, None, :]
-    projected = np.zeros((len(patterns.missing), size, size))
-    for block in factor_blocks(patterns, max(rank, size) ** 2):
-        missing = patterns.missing[block.patterns]
-        weight = missing.astype(np.float64)
-        factors = (weight @ loaded).reshape(-1, size, rank)
-        spread = factors @ conditional_factors(model, missing) @ factors.transpose(0, 2, 1)
-        noise = weight @ noisy.reshape(n_columns, -1)
-        projected[block.patterns] = spread + noise.reshape(-1, size, size)
-    return projected
-
-
 def fit_factor(standard: Floats, rank: int | None, ridge: float, max_iter: int, tol: float) -> FactorGaussian:
     """The penalised maximum likelihood fit to standardised values, by EM.
 
     Notes
     -----
-    Only the factors are latent: a gap is a cell that says nothing, so steps are larger than those
-    of an EM that also fills the gaps. The more columns, the closer principal components are to the
-    factors, and the sooner EM may stop: with 1,000 columns, ten times the steps bring the fit less
-    than 0.5 % closer to the truth.
+    Only the factors are latent: a gap is a cell that says nothing, so steps are larger than those of an EM that also
+    fills the gaps. The more columns, the closer principal components are to the factors, and the sooner EM may stop:
+    with 1,000 columns, ten times the steps bring the fit less than 0.5 % closer to the truth.
     """
     patterns = find_patterns(np.isnan(standard))
     order = np.argsort(patterns.index, kind="stable")
@@ -110,9 +86,9 @@ def _start_factor(zeroed: Floats, observed: Floats, rank: int | None) -> FactorG
 
     Notes
     -----
-    Independent columns have correlation matrices with eigenvalues up to (1 + sqrt(columns /
-    rows))^2 (Marchenko and Pastur). Factors above that are kept, at least one. With a share q of
-    cells observed, two columns meet in rows q^2 rows.
+    Independent columns have correlation matrices with eigenvalues up to (1 + sqrt(columns / rows))^2 (Marchenko and
+    Pastur). Factors above that are kept, at least one. With a share q of cells observed, two columns meet in rows q^2
+    rows.
     """
     n_rows, n_columns = zeroed.shape
     largest = min(n_rows, n_columns, MAX_RANK if rank is None else rank)
@@ -132,10 +108,9 @@ def _leading_components(zeroed: Floats, observed: Floats, rank: int) -> tuple[Fl
 
     Notes
     -----
-    Subspace iteration; the matrix itself is never built. A zero in place of each gap shrinks a
-    covariance by the shares observed of both columns: the division by the shares undoes that, and
-    what it does to the diagonal is taken back. Columns that are hardly ever observed would bring
-    in more noise than signal; theirs are left shrunk.
+    Subspace iteration; the matrix itself is never built. A zero in place of each gap shrinks a covariance by the shares
+    observed of both columns: the division by the shares undoes that, and what it does to the diagonal is taken back.
+    Columns that are hardly ever observed would bring in more noise than signal; theirs are left shrunk.
     """
     n_rows, n_columns = max(1, len(zeroed)), zeroed.shape[1]
     raised = zeroed / np.maximum(observed.sum(axis=0) / n_rows, 0.1)
@@ -157,8 +132,8 @@ def _factor_step(
 
     Notes
     -----
-    Each column is regressed on the expected factors over the rows where it is observed, with a
-    penalty worth one row on its coefficients and one row of unit noise; both vanish as rows grow.
+    Each column is regressed on the expected factors over the rows where it is observed, with a penalty worth one row on
+    its coefficients and one row of unit noise; both vanish as rows grow.
     """
     rank = model.loadings.shape[1]
     spread = conditional_factors(model, patterns.missing)
@@ -202,8 +177,8 @@ def conditional_factors(model: FactorGaussian, missing: Booleans) -> Floats:
 
     Notes
     -----
-    Cov[z | x_o] = (I + L_o' diag(noise_o)^-1 L_o)^-1: a sum over the observed columns, so one
-    matrix product for all patterns.
+    Cov[z | x_o] = (I + L_o' diag(noise_o)^-1 L_o)^-1: a sum over the observed columns, so one matrix product for all
+    patterns.
     """
     rank = model.loadings.shape[1]
     upper = np.triu_indices(rank)

@@ -149,14 +149,8 @@ def exact_precision(precision: DensePrecision, largest: float, unit: float) -> D
 
     Notes
     -----
-    If all terms of a sum are whole multiples of one number, and so few that 53 bits hold the sum, it does not depend
-    on the order in which they are added up: matrix products of any library, and machine code, then give the same.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> float(exact_precision(DensePrecision(np.eye(2) / 3.0), 8.0, 2.0**-14).matrix[0, 0] * 2**35 % 1)
-    0.0
+    If all terms of a sum are whole multiples of one number, and so few that 53 bits hold the sum, it does not depend on
+    the order in which they are added up: matrix products of any library, and machine code, then give the same.
     """
     matrix = (precision.matrix + precision.matrix.T) / 2.0
     top = float(np.abs(matrix).max(initial=1e-300)) * largest * len(matrix) / unit
@@ -165,7 +159,7 @@ def exact_precision(precision: DensePrecision, largest: float, unit: float) -> D
 
 
 def fill(precision: Precision, patterns: Patterns, centred: Floats) -> Floats:
-    """Rows with expected values in their missing cells.
+    """Rows with expected values in their missing cells: (rows, columns).
 
     Parameters
     ----------
@@ -175,13 +169,8 @@ def fill(precision: Precision, patterns: Patterns, centred: Floats) -> Floats:
     centred : array of shape (rows, columns)
         Less the model's mean, 0 in missing cells.
 
-    Returns
-    -------
-    array of shape (rows, columns)
-
     Examples
     --------
-    >>> import numpy as np
     >>> from gapdrift.models.gaussian.patterns import find_patterns
     >>> precision = DensePrecision(np.linalg.inv(np.array([[1.0, 0.5], [0.5, 1.0]])))
     >>> fill(precision, find_patterns(np.array([[False, True]])), np.array([[2.0, 0.0]])).round(6)

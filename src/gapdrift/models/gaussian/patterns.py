@@ -7,17 +7,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-__all__ = [
-    "Block",
-    "Patterns",
-    "apply",
-    "cut",
-    "find_patterns",
-    "inverse",
-    "multiply_in_order",
-    "products",
-    "row_keys",
-]
+__all__ = ["Block", "Patterns", "apply", "cut", "find_patterns", "inverse", "multiply_in_order", "products", "row_keys"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.intp]
@@ -68,16 +58,6 @@ def find_patterns(missing: Booleans) -> Patterns:
     Parameters
     ----------
     missing : array of bool, shape (rows, columns)
-
-    Returns
-    -------
-    Patterns
-
-    Examples
-    --------
-    >>> patterns = find_patterns(np.array([[True, False], [False, False], [True, False]]))
-    >>> patterns.missing.tolist(), patterns.index.tolist()
-    ([[False, False], [True, False]], [1, 0, 1])
     """
     incomplete = np.flatnonzero(missing.any(axis=1))
     keys = row_keys(missing[incomplete])
@@ -134,8 +114,8 @@ def multiply_in_order(matrices: Floats, vectors: Floats) -> Floats:
 
     Notes
     -----
-    Terms are added up in the order of the columns, one after the other, whatever rows come together: a row's result
-    is the same to the bit alone, among others and in machine code (`gapdrift.counting.compiled`).
+    Terms are added up in the order of the columns, one after the other, whatever rows come together: a row's result is
+    the same to the bit alone, among others and in machine code (`gapdrift.counting.compiled`).
     """
     total = np.zeros(vectors.shape)
     for term in range(vectors.shape[1]):

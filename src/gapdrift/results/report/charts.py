@@ -4,7 +4,7 @@ import unicodedata
 from html import escape
 
 from gapdrift.results.report.histogram import CategoryShares, list_categories, name_intervals
-from gapdrift.results.report.svg import area, axis_labels, element, figure, label, steps, ticks
+from gapdrift.results.report.svg import axis_labels, element, figure, label, steps, ticks
 from gapdrift.results.report.words import format_percent, shorten
 from gapdrift.results.result import Histogram
 
@@ -82,7 +82,7 @@ def _sides(histogram: Histogram) -> list[list[float]]:
 
 def _spark_steps(shares: list[list[float]], width: float, height: float) -> str:
     first, second = (steps(side, 0.0, width, height, height - 2.0) for side in shares)
-    return element("path", d=area(first), kind="reference-area") + element("path", d=second, kind="window-line")
+    return element("path", d=f"{first}Z", kind="reference-area") + element("path", d=second, kind="window-line")
 
 
 def _spark_categories(shares: list[list[float]], width: float, height: float) -> str:
@@ -109,7 +109,7 @@ def _number_plot(histogram: Histogram, intervals: list[str], name: str) -> str:
     )
     return (
         _share_axis(highest, width, tall, bottom)
-        + element("path", d=area(first), kind="reference-area")
+        + element("path", d=f"{first}Z", kind="reference-area")
         + element("path", d=first, kind="reference-line")
         + element("path", d=second, kind="window-line")
         + _number_axis(histogram.edges[0], histogram.edges[-1], width, bottom)

@@ -17,10 +17,6 @@ MAX_ROWS = 8
 def render_fragment(result: DriftResult) -> str:
     """Verdict, key facts and leading columns.
 
-    Parameters
-    ----------
-    result : DriftResult
-
     Returns
     -------
     html : str
@@ -29,13 +25,15 @@ def render_fragment(result: DriftResult) -> str:
     """
     sentences = [say_how_sure(result), say_what_stayed(result), say_next_step(result)]
     rows = f"{format_count(result.n_reference, 'row')} in the reference, {format_count(result.n_window)} in the window"
+    n_notes = len(result.warnings)
+    notes = f"; {format_count(n_notes, 'note')} in <code>result.warnings</code>" if n_notes else ""
     return (
         f'<div class="gapdrift-result"><style>{read_asset("notebook.css")}</style>'
         f'<p class="gd-badge gd-{state(result)}">{BADGES[state(result)]}</p>'
         f'<p class="gd-headline">{render_phrase(say_headline(result))}</p>'
         f"<p>{' '.join(render_phrase(sentence) for sentence in sentences if sentence)}</p>"
         f"{_render_columns(result)}"
-        f'<p class="gd-fine">{rows}; alpha {result.alpha:g}{_count_notes(result)}. '
+        f'<p class="gd-fine">{rows}; alpha {result.alpha:g}{notes}. '
         "<code>result.to_html(path)</code> writes the whole report.</p></div>"
     )
 
@@ -63,8 +61,3 @@ def _render_row(feature: FeatureFinding) -> str:
         f'<tr><th scope="row">{render_name(feature.name)}</th><td>{spark}</td><td>{p_value}</td>'
         f"<td>{size}</td><td>{missing}</td></tr>"
     )
-
-
-def _count_notes(result: DriftResult) -> str:
-    n_notes = len(result.warnings)
-    return f"; {format_count(n_notes, 'note')} in <code>result.warnings</code>" if n_notes else ""

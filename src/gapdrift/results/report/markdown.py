@@ -34,16 +34,7 @@ MAX_LETTERS = 300
 
 
 def render_markdown(result: DriftResult) -> str:
-    """Verdict, leading columns, changed gaps and notes.
-
-    Parameters
-    ----------
-    result : DriftResult
-
-    Returns
-    -------
-    text : str
-    """
+    """Verdict, leading columns, changed gaps and notes."""
     sentences = [say_how_sure(result), say_what_stayed(result), say_what_differs(result)]
     blocks = [
         f"### {BADGES[state(result)]}: {_render_phrase(say_headline(result))}",

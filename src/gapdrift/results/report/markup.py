@@ -58,13 +58,7 @@ class Cell:
 
 
 def escape_text(words: str) -> str:
-    """Text on one line, escaped for an element or an attribute.
-
-    Examples
-    --------
-    >>> escape_text('<b> & "c"')
-    '&lt;b&gt; &amp; &quot;c&quot;'
-    """
+    """Text on one line, escaped for an element or an attribute."""
     return escape(put_on_one_line(words))
 
 
@@ -94,13 +88,7 @@ def render_phrase(pieces: Phrase) -> str:
 
 
 def render_effect(effect_size: float | None) -> str:
-    """Effect size as a number and a word; nothing where there is none.
-
-    Examples
-    --------
-    >>> render_effect(0.25), render_effect(None)
-    ("0.25 <small class='word'>small</small>", '')
-    """
+    """Effect size as a number and a word; nothing where there is none."""
     return "" if effect_size is None else f"{effect_size:.2f} <small class='word'>{effect_word(effect_size)}</small>"
 
 
@@ -114,10 +102,6 @@ def render_table(caption: str, heads: Sequence[Head], rows: Sequence[Sequence[Ce
     rows : sequence of sequences of Cell
     kind : str
         CSS class.
-
-    Returns
-    -------
-    html : str
     """
     label = escape_text(caption)
     top = "".join(_head(head) for head in heads)

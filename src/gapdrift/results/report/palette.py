@@ -7,60 +7,37 @@ __all__ = ["DARK", "HEAT_STEPS", "LIGHT", "contrast", "heat_colours", "theme_css
 Palette = dict[str, str]
 
 # Blue and orange stay apart for every kind of colour blindness.
-LIGHT: Palette = {
-    "page": "#f6f7f9",
-    "card": "#ffffff",
-    "ink": "#18212d",
-    "muted": "#556071",
-    "line": "#dde2e9",
-    "link": "#1a5fa0",
-    "focus": "#0b62c4",
-    "reference": "#2470b3",
-    "window": "#c2500a",
-    "drift": "#a83206",
-    "drift-tint": "#fdeee5",
-    "none": "#14693d",
-    "none-tint": "#e4f5ea",
-    "small": "#7a5200",
-    "small-tint": "#fdf3d8",
-    "undetermined": "#4b5563",
-    "undetermined-tint": "#e9edf2",
-    "heat": "#54389c",
+COLOURS = {
+    "page": ("#f6f7f9", "#10151c"),
+    "card": ("#ffffff", "#18202a"),
+    "ink": ("#18212d", "#e7ecf2"),
+    "muted": ("#556071", "#a4b0bf"),
+    "line": ("#dde2e9", "#2d3846"),
+    "link": ("#1a5fa0", "#86bdf5"),
+    "focus": ("#0b62c4", "#8fc4ff"),
+    "reference": ("#2470b3", "#67aef0"),
+    "window": ("#c2500a", "#ff9b57"),
+    "drift": ("#a83206", "#ffb489"),
+    "drift-tint": ("#fdeee5", "#3a2318"),
+    "none": ("#14693d", "#8adfae"),
+    "none-tint": ("#e4f5ea", "#143325"),
+    "small": ("#7a5200", "#f2cf7d"),
+    "small-tint": ("#fdf3d8", "#352b12"),
+    "undetermined": ("#4b5563", "#c3ccd7"),
+    "undetermined-tint": ("#e9edf2", "#28313d"),
+    "heat": ("#54389c", "#b7a0f7"),
 }
+"""Each colour in light and in dark."""
 
-DARK: Palette = {
-    "page": "#10151c",
-    "card": "#18202a",
-    "ink": "#e7ecf2",
-    "muted": "#a4b0bf",
-    "line": "#2d3846",
-    "link": "#86bdf5",
-    "focus": "#8fc4ff",
-    "reference": "#67aef0",
-    "window": "#ff9b57",
-    "drift": "#ffb489",
-    "drift-tint": "#3a2318",
-    "none": "#8adfae",
-    "none-tint": "#143325",
-    "small": "#f2cf7d",
-    "small-tint": "#352b12",
-    "undetermined": "#c3ccd7",
-    "undetermined-tint": "#28313d",
-    "heat": "#b7a0f7",
-}
+LIGHT: Palette = {name: light for name, (light, _) in COLOURS.items()}
+DARK: Palette = {name: dark for name, (_, dark) in COLOURS.items()}
 
 HEAT_STEPS = 10
 """Steps of the heat colours above nothing."""
 
 
 def contrast(one: str, two: str) -> float:
-    """Contrast ratio of two colours by WCAG 2, from 1 to 21.
-
-    Examples
-    --------
-    >>> contrast("#000000", "#ffffff")
-    21.0
-    """
+    """Contrast ratio of two colours by WCAG 2, from 1 to 21."""
     light, dark = sorted((_luminance(one), _luminance(two)), reverse=True)
     return (light + 0.05) / (dark + 0.05)
 

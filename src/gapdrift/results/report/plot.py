@@ -28,10 +28,6 @@ TITLES = {True: "Drift", False: "No drift found", None: "Undetermined"}
 def draw_features(result: DriftResult) -> "Figure":
     """Figure of all columns: how far the values moved, and how the share of missing cells changed.
 
-    Parameters
-    ----------
-    result : DriftResult
-
     Returns
     -------
     figure : matplotlib Figure
@@ -51,17 +47,7 @@ def draw_features(result: DriftResult) -> "Figure":
 
 
 def draw_feature(result: DriftResult, name: str) -> "Figure":
-    """Figure of one column: its distribution in the reference and in the window.
-
-    Parameters
-    ----------
-    result : DriftResult
-    name : str
-
-    Returns
-    -------
-    figure : matplotlib Figure
-    """
+    """Figure of one column: its distribution in the reference and in the window."""
     features = {feature.name: feature for feature in result.features}
     if name not in features:
         known = ", ".join(map(repr, features)) or "none: the result is undetermined"

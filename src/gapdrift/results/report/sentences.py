@@ -14,15 +14,7 @@ from gapdrift.results.report.ranking import (
 from gapdrift.results.report.words import Phrase, describe_chance, join_names
 from gapdrift.results.result import DriftResult, FeatureFinding
 
-__all__ = [
-    "BADGES",
-    "SIDES",
-    "say_headline",
-    "say_how_sure",
-    "say_next_step",
-    "say_what_differs",
-    "say_what_stayed",
-]
+__all__ = ["BADGES", "SIDES", "say_headline", "say_how_sure", "say_next_step", "say_what_differs", "say_what_stayed"]
 
 BADGES: dict[State, str] = {
     "drift": "Drift",
@@ -35,11 +27,7 @@ BADGES: dict[State, str] = {
 SIDES: dict[Side, str] = {"values": "values", "missingness": "gaps"}
 """What each side is called in sentences."""
 
-ASPECTS = {
-    "location": "typical values",
-    "dependence": "spread and how columns go together",
-    "bins": "the mix of rows",
-}
+ASPECTS = {"location": "typical values", "dependence": "spread and how columns go together", "bins": "the mix of rows"}
 """What each test of the values looks at, in plain words."""
 
 

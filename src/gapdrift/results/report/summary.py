@@ -19,16 +19,7 @@ MAX_NAMES = 8
 
 
 def render_summary(result: DriftResult) -> str:
-    """Verdict, data, tests, gaps and warnings, a line each.
-
-    Parameters
-    ----------
-    result : DriftResult
-
-    Returns
-    -------
-    text : str
-    """
+    """Verdict, data, tests, gaps and warnings, a line each."""
     notes = [f"Note: {warning}" for warning in other_warnings(result)]
     return "\n".join([_verdict_line(result), *_detail_lines(result), *notes])
 

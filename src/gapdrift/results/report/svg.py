@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from html import escape
 from itertools import pairwise
 
-__all__ = ["area", "axis_labels", "element", "figure", "label", "point", "steps", "ticks"]
+__all__ = ["axis_labels", "element", "figure", "label", "point", "steps", "ticks"]
 
 
 def element(tag: str, content: str = "", **attributes: float | str) -> str:
@@ -38,10 +38,6 @@ def figure(size: tuple[float, float], title: str, content: str, *, detail: str =
         What can be read off it.
     kind : str
         CSS class.
-
-    Returns
-    -------
-    svg : str
     """
     width, height = size
     words = escape(title)
@@ -73,19 +69,8 @@ def steps(heights: Sequence[float], left: float, width: float, bottom: float, ta
     return f"M{point(left)} {point(bottom)}{walk}V{point(bottom)}"
 
 
-def area(path: str) -> str:
-    """Closed path data of an open one."""
-    return f"{path}Z"
-
-
 def point(value: float) -> str:
-    """Coordinate, rounded to a tenth.
-
-    Examples
-    --------
-    >>> point(2.04), point(0.26)
-    ('2', '0.3')
-    """
+    """Coordinate, rounded to a tenth."""
     return f"{round(value, 1) + 0.0:g}"
 
 

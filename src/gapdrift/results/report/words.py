@@ -24,7 +24,6 @@ __all__ = [
     "put_on_one_line",
     "replace_invisible",
     "shorten",
-    "to_plain_text",
 ]
 
 EFFECT_STEPS = ((0.5, "large"), (0.3, "medium"), (0.1, "small"))
@@ -43,13 +42,7 @@ DIRECTION_MARKS = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"
 
 @dataclass(frozen=True)
 class Name:
-    """Name of a column inside a phrase, so that each format can set it off in its own way.
-
-    Examples
-    --------
-    >>> Name("price").text
-    'price'
-    """
+    """Name of a column inside a phrase, so that each format can set it off in its own way."""
 
     text: str
 
@@ -58,24 +51,13 @@ Phrase = tuple[str | Name, ...]
 """Pieces of a sentence: fixed text, and names that the user chose."""
 
 
-def to_plain_text(phrase: Phrase) -> str:
-    """Phrase as plain text.
-
-    Examples
-    --------
-    >>> to_plain_text(("The values of ", Name("price"), " differ."))
-    'The values of price differ.'
-    """
-    return "".join(shorten(piece.text) if isinstance(piece, Name) else replace_invisible(piece) for piece in phrase)
-
-
 def join_names(names: Iterable[str], most: int = 3) -> Phrase:
     """Names with commas and an "and"; those beyond ``most`` are counted only.
 
     Examples
     --------
-    >>> to_plain_text(join_names(["a", "b", "c"])), to_plain_text(join_names(["a", "b", "c", "d", "e"]))
-    ('a, b and c', 'a, b, c and 2 more columns')
+    >>> join_names(["a", "b", "c"], most=1)
+    (Name(text='a'), ' and ', '2 more columns')
     """
     names = list(names)
     rest = len(names) - most
@@ -98,25 +80,13 @@ def put_on_one_line(text: str) -> str:
 
 
 def cut_text(text: str, most: int) -> str:
-    """Text on one line, with an ellipsis instead of what lies beyond ``most`` letters.
-
-    Examples
-    --------
-    >>> cut_text("a long note", 6)
-    'a long…'
-    """
+    """Text on one line, with an ellipsis instead of what lies beyond ``most`` letters."""
     line = put_on_one_line(text)
     return line if len(line) <= most else f"{line[:most]}\N{HORIZONTAL ELLIPSIS}"
 
 
 def replace_invisible(text: str) -> str:
-    """Text in which letters that cannot be shown are replaced; its spaces stay.
-
-    Examples
-    --------
-    >>> replace_invisible(" and ")
-    ' and '
-    """
+    """Text in which letters that cannot be shown are replaced; its spaces stay."""
     return "".join(_replace_letter(letter) for letter in text)
 
 
@@ -222,13 +192,7 @@ def format_p_value(p_value: float) -> str:
 
 
 def format_p_number(p_value: float) -> str:
-    """p-value below a heading that says what it is.
-
-    Examples
-    --------
-    >>> format_p_number(0.0312), format_p_number(1e-30)
-    ('0.031', '< 1e-9')
-    """
+    """p-value below a heading that says what it is."""
     if p_value < 1e-9:
         return "< 1e-9"
     return f"{p_value:.2g}" if p_value < 0.995 else f"{p_value:.2f}"

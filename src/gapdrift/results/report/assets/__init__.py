@@ -6,11 +6,5 @@ __all__ = ["read_asset"]
 
 
 def read_asset(name: str) -> str:
-    """Text of a file of this package.
-
-    Examples
-    --------
-    >>> "gapdrift-result" in read_asset("notebook.css")
-    True
-    """
+    """Text of a file of this package."""
     return resources.files("gapdrift.results.report.assets").joinpath(name).read_text(encoding="utf-8")

@@ -62,18 +62,14 @@ def _make_row(feature: FeatureFinding, result: DriftResult, place: int) -> list[
     name = render_name(feature.name) if is_long else render_name(feature.name, 32, full=False)
     p_value = feature.adjusted_p_value
     before, after = feature.missing_reference, feature.missing_window
+    missing = escape_text(format_missing_change(before, after))
     return [
         Cell(name + _render_marks(feature, result)),
         Cell(spark, None, "picture"),
         Cell(render_effect(feature.effect_size), feature.effect_size, "number"),
         Cell("" if p_value is None else escape_text(format_p_number(p_value)), p_value, "number"),
-        Cell(_render_missing(before, after), after - before, "number"),
+        Cell(missing if before or after else f"<small>{missing}</small>", after - before, "number"),
     ]
-
-
-def _render_missing(before: float, after: float) -> str:
-    words = escape_text(format_missing_change(before, after))
-    return words if before or after else f"<small>{words}</small>"
 
 
 def _render_marks(feature: FeatureFinding, result: DriftResult) -> str:

@@ -1,7 +1,6 @@
 """The tests behind the verdict."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
 
 from gapdrift.results.report.markup import Cell, Head, escape_text, render_effect, render_table
 from gapdrift.results.report.sections._section import Report, Section
@@ -23,39 +22,13 @@ MEANINGS = {
 """What each test compares."""
 
 
-@dataclass(frozen=True)
-class Quantity:
-    """A column of the table that is left out where no test has a number for it.
-
-    Parameters
-    ----------
-    title : str
-    render : function
-        From a finding to the cell's HTML, empty where the finding has no such number.
-    """
-
-    title: str
-    render: Callable[[Finding], str]
-
-
-def _render_statistic(finding: Finding) -> str:
-    return "" if finding.statistic is None else format_number(finding.statistic)
-
-
-def _render_degrees(finding: Finding) -> str:
-    return "" if finding.degrees_of_freedom is None else format_count(finding.degrees_of_freedom)
-
-
-def _render_p_value(finding: Finding) -> str:
-    return escape_text(format_p_value(finding.p_value)) if finding.determined else "not tested"
-
-
-QUANTITIES = (
-    Quantity("Statistic", _render_statistic),
-    Quantity("Degrees of freedom", _render_degrees),
-    Quantity("p-value", _render_p_value),
-    Quantity("Effect size", lambda finding: render_effect(finding.effect_size)),
-)
+QUANTITIES: Mapping[str, Callable[[Finding], str]] = {
+    "Statistic": lambda finding: "" if finding.statistic is None else format_number(finding.statistic),
+    "Degrees of freedom": lambda finding: "" if (n := finding.degrees_of_freedom) is None else format_count(n),
+    "p-value": lambda each: escape_text(format_p_value(each.p_value)) if each.determined else "not tested",
+    "Effect size": lambda finding: render_effect(finding.effect_size),
+}
+"""Columns of the table, from a finding to the cell's HTML; one that is empty for every test is left out."""
 
 
 def make_findings(report: Report) -> Section:
@@ -63,11 +36,11 @@ def make_findings(report: Report) -> Section:
     result = report.result
     findings = [finding for finding in (result.values, result.missingness) if finding is not None]
     everything = [each for finding in findings for each in (finding, *finding.parts)]
-    quantities = [quantity for quantity in QUANTITIES if any(map(quantity.render, everything))]
+    shown = {title: render for title, render in QUANTITIES.items() if any(map(render, everything))}
     heads = [Head("Test"), Head("What it compares", "", "words")]
-    heads += [Head(quantity.title, "", "number") for quantity in quantities]
+    heads += [Head(title, "", "number") for title in shown]
     rows = [
-        _make_row(each, "" if each is finding else "part", quantities)
+        _make_row(each, "" if each is finding else "part", shown.values())
         for finding in findings
         for each in (finding, *finding.parts)
     ]
@@ -76,9 +49,9 @@ def make_findings(report: Report) -> Section:
     return Section("tests", "Tests behind the verdict", f"{reasons}{table}")
 
 
-def _make_row(finding: Finding, kind: str, quantities: list[Quantity]) -> list[Cell]:
+def _make_row(finding: Finding, kind: str, renderers: Iterable[Callable[[Finding], str]]) -> list[Cell]:
     return [
         Cell(escape_text(finding.name), None, kind),
         Cell(escape_text(MEANINGS.get(finding.name, "")), None, "words"),
-        *(Cell(quantity.render(finding), None, "number") for quantity in quantities),
+        *(Cell(render(finding), None, "number") for render in renderers),
     ]

@@ -1,6 +1,6 @@
 import numpy as np
 
-from gapdrift.detectors.histogram import make_histogram
+from gapdrift.detectors.drift.describe import make_histogram
 from gapdrift.tables.histograms import HistogramAxis
 
 
