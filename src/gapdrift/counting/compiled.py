@@ -5,7 +5,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from gapdrift.counting.patterns import SLOT_BITS
+from gapdrift.counting.patterns import N_PROBES, SLOT_BITS
 
 __all__ = ["count_rows", "fill_rows", "read_rows"]
 
@@ -397,7 +397,12 @@ def count_rows(
         if wrong >= 0:
             return -1 - (start + wrong)
         for row in range(here):
-            pattern = slots[np.intp((row_codes[row] * mix) >> shift)]
+            place = np.intp((row_codes[row] * mix) >> shift)
+            pattern = slots[place]
+            for probe in range(1, N_PROBES):
+                if codes[pattern] == row_codes[row]:
+                    break
+                pattern = slots[place + probe]
             known = codes[pattern] == row_codes[row] and enough[pattern]
             index[row] = pattern if known else -1
             if known:

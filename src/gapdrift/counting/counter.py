@@ -28,6 +28,9 @@ Codes = NDArray[np.uint64]
 CHUNK = 4_096
 """Rows counted at once, at most: their scores stay in the cache."""
 
+MAX_CHUNK = 65_536
+"""Rows counted at once by machine code, at most: it has blocks of its own."""
+
 CHUNK_CELLS = 262_144
 """Cells counted at once, at most."""
 
@@ -117,7 +120,7 @@ class Counter:
         bars = np.zeros((len(self.profile.owner), N_INTERVALS), dtype=np.int64)
         code = machine_code(n_rows) if self._can_compile else None
         totals = self._totals()
-        for values, missing in _parts(chunks, self._chunk):
+        for values, missing in _parts(chunks, self._chunk, grow=code is not None):
             sums["cells"] += self._count_categories(values)
             if code is None:
                 self._count_chunk(values, missing, sums, totals, bars)
@@ -372,11 +375,16 @@ def _cell_intervals(profile: Profile, histogram_axes: tuple[HistogramAxis, ...])
     return found
 
 
-def _parts(chunks: Iterable[Encoded | Matrix], size: int) -> Iterator[tuple[Matrix, Mask | None]]:
-    """Runs of rows that fit into the cache."""
+def _parts(
+    chunks: Iterable[Encoded | Matrix], size: int, *, grow: bool = False
+) -> Iterator[tuple[Matrix, Mask | None]]:
+    """Runs of rows that fit into the cache; where they may grow, the first few tell most patterns to the next."""
     for chunk in chunks:
-        for start in range(0, len(chunk), size):
+        start = 0
+        while start < len(chunk):
             part = slice(start, start + size)
+            start += size
+            size = min(2 * size, MAX_CHUNK) if grow else size
             if isinstance(chunk, Encoded):
                 yield chunk.values[part], chunk.missing[part]
             else:

@@ -15,6 +15,7 @@ from gapdrift.models.gaussian.patterns import multiply_in_order
 __all__ = [
     "MAX_CODED",
     "MIX",
+    "N_PROBES",
     "SLOT_BITS",
     "KnownPatterns",
     "PatternBlock",
@@ -40,6 +41,9 @@ MAX_CELLS = 2_000_000
 
 SLOT_BITS = 16
 """Bits of the place of a pattern in the table by which it is found."""
+
+N_PROBES = 4
+"""Places at which a pattern is looked for."""
 
 MIX = np.uint64(0x9E3779B97F4A7C15)
 """2^64 over the golden ratio: a product with it has high bits that all bits of the other factor decide."""
@@ -75,8 +79,8 @@ class KnownPatterns:
     ----------
     codes : (patterns,) array of uint64
         One bit for each missing input column.
-    slots : (2^16,) array of int
-        Number of a pattern at the place that its code says, 0 at all others.
+    slots : (2^16 + N_PROBES,) array of int
+        Number of a pattern at the place that its code says or one of the next few, 0 at all others.
     missing : (patterns, input columns) array of bool
     column_start : (patterns + 1,) array of int
         Where the missing matrix columns of each pattern start in ``columns``.
@@ -106,8 +110,16 @@ class KnownPatterns:
 
     def find(self, codes: Codes) -> Indices:
         """Number of the pattern of each code, -1 where it is not known."""
-        place = self.slots[_slots(codes)]
-        return np.where(self.codes[place] == codes, place, -1)
+        place = _slots(codes)
+        found = self.slots[place]
+        other = np.flatnonzero(self.codes[found] != codes)
+        for probe in range(1, N_PROBES):
+            if not len(other):
+                break
+            found[other] = self.slots[place[other] + probe]
+            other = other[self.codes[found[other]] != codes[other]]
+        found[other] = -1
+        return found
 
     def blocks(self, index: Indices) -> list[PatternBlock]:
         """Incomplete rows, in blocks with equally many missing cells.
@@ -130,9 +142,9 @@ class KnownPatterns:
 
     def joined(self, other: "KnownPatterns") -> "KnownPatterns":
         """These patterns and those of another set, its complete row apart."""
-        numbers = np.arange(len(self), len(self) + len(other) - 1)
         slots = self.slots.copy()
-        slots[_slots(other.codes[1:])] = numbers
+        places = _free_slots(slots, other.codes[1:])
+        slots[places[places >= 0]] = len(self) + np.flatnonzero(places >= 0)
         return KnownPatterns(
             np.concatenate([self.codes, other.codes[1:]]),
             slots,
@@ -164,7 +176,7 @@ def describe_patterns(missing: Mask, owner: Indices, precision: DensePrecision) 
         columns = np.nonzero(wide[chosen])[1].reshape(len(chosen), size)
         cells = covariance_start[chosen][:, None] + np.arange(size * size)
         covariance[cells] = conditional_covariance(precision.matrix, columns).reshape(len(chosen), -1)
-    slots = np.zeros(1 << SLOT_BITS, dtype=np.intp)
+    slots = np.zeros((1 << SLOT_BITS) + N_PROBES, dtype=np.intp)
     return KnownPatterns(
         pattern_codes(missing), slots, missing, column_start, np.nonzero(wide)[1], covariance_start, covariance
     )
@@ -217,12 +229,10 @@ class PatternCache:
         return known, index
 
     def _keep(self, codes: Codes) -> None:
-        """Keep new patterns; of two for one slot, and of one for a slot that is taken, none is kept."""
+        """Keep new patterns, but those whose slots are all taken."""
         known = self.known
-        slots = _slots(codes)
-        _, first = np.unique(slots, return_index=True)
-        free = first[(known.slots[slots[first]] == 0) & (slots[first] != 0)]
-        missing = _missing_of(codes[free], self.n_inputs)
+        codes = codes[_free_slots(known.slots, codes) >= 0]
+        missing = _missing_of(codes, self.n_inputs)
         sizes = missing[:, self.owner].sum(axis=1)
         room = np.cumsum(np.where(sizes <= MAX_MISSING, sizes**2, 0)) <= MAX_CELLS - len(known.covariance)
         kept = np.flatnonzero((sizes <= MAX_MISSING) & room)[: MAX_PATTERNS - len(known)]
@@ -266,6 +276,19 @@ def unknown_parts(
 def _missing_of(codes: Codes, n_inputs: int) -> Mask:
     """Missing input columns of codes: (codes, input columns)."""
     return (codes[:, None] >> np.arange(n_inputs, dtype=np.uint64)) & np.uint64(1) > 0
+
+
+def _free_slots(slots: Indices, codes: Codes) -> Indices:
+    """Free slot of each code, the first of those after the one that it says, each taken once; -1 where none is free."""
+    taken = slots != 0
+    taken[0] = True
+    places = np.full(len(codes), -1)
+    for number, first in enumerate(_slots(codes).tolist()):
+        free = np.flatnonzero(~taken[first : first + N_PROBES])
+        if len(free):
+            places[number] = first + free[0]
+            taken[places[number]] = True
+    return places
 
 
 def _slots(codes: Codes) -> Indices:

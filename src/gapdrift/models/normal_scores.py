@@ -29,10 +29,7 @@ UNIT = 2.0**-14
 """Scores are whole multiples of this, so that sums and products of them are exact in any order."""
 
 MAX_COARSENESS = 0.02
-"""Difference between the score of a number and that of its cell above which another grid is tried."""
-
-FAR_OUT, MAX_COARSENESS_FAR_OUT = 2.0, 0.25
-"""Score beyond which neighbouring ranks are so far apart that a difference is allowed to be larger, and how large."""
+"""Difference between the score of a number and that of its cell above which another grid is tried, at least."""
 
 TAIL = 500
 """One knot in so many, on either side, may lie beyond the grid."""
@@ -222,7 +219,9 @@ def _even_grid(knots: Vector, scores: Vector) -> tuple[float, float, Vector, Vec
         table = np.interp(middles, knots, scores)
         table[cells] = scores
         missed = np.abs(table[cells] - scores)
-        allowed = np.where(np.abs(scores) < FAR_OUT, MAX_COARSENESS, MAX_COARSENESS_FAR_OUT)
+        # Two neighbouring ranks may share a cell; a value that many rows have may not share one with another.
+        rank_step = 1.0 / (len(knots) * np.exp(-(scores**2) / 2.0) / np.sqrt(2.0 * np.pi) + 1e-9)
+        allowed = np.maximum(MAX_COARSENESS, 1.5 * rank_step)
         if np.all((missed <= allowed)[tail : len(knots) - tail]):
             return float(low), float(per_step), middles, table
     return None
