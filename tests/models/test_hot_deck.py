@@ -40,7 +40,7 @@ def test_donors_have_the_moments_of_the_rows(n_donors, rng):
     assert np.abs((found - moments) / scale).max() < (1e-9 if n_donors >= 1_024 else 0.35)
 
 
-def test_evenly_spaced_donors_are_a_stratified_sample(rng):
+def test_there_are_as_many_donors_as_asked_for_but_no_more_than_rows(rng):
     values = rng.normal(size=(3_000, 3)) * [3.0, 1.0, 1.0]
     precision, completed = completed_of(values, rng)
     donors = make_donors(precision, completed, np.arange(3), 1_000, rng)

@@ -13,7 +13,7 @@ from gapdrift._typing import Indices, Mask, Matrix, Vector
 from gapdrift.counting.bins import choose_donors, make_bin_table, memberships, nearest
 from gapdrift.counting.filling import EXTRA_STEPS, DenseFiller, FilledRows, make_filler
 from gapdrift.counting.patterns import MAX_CODED, MIX, pattern_codes
-from gapdrift.counting.profile import Profile
+from gapdrift.counting.profile import N_AVERAGED, Profile
 from gapdrift.errors import InputError
 from gapdrift.models.normal_scores import UNIT
 from gapdrift.tables.encoding import Encoded
@@ -39,9 +39,6 @@ COMPILED_ROWS = 50_000
 
 SQUARE_BITS = 14
 """Bits of a squared score: sums of products of squares are then exact, in whatever order they are added up."""
-
-N_AVERAGED = 1_024
-"""Completions over which a row is spread that has too little observed to choose donors by."""
 
 MAX_AVERAGED = 16_384
 """Different ones of such rows whose memberships are kept."""

@@ -64,6 +64,9 @@ MAX_SPREAD = 8
 SPREAD_ROWS = 40_000
 """Reference rows times completions, about: a small reference affords, and needs, more of them."""
 
+N_AVERAGED = 1_024
+"""Completions over which a row is spread that has too little observed to choose donors by."""
+
 
 @stored
 @dataclass(frozen=True, eq=False)

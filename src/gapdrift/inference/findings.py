@@ -6,9 +6,8 @@ import numpy as np
 from scipy.special import ndtr
 
 from gapdrift._typing import Indices, Matrix, Vector
-from gapdrift.counting.counter import N_AVERAGED
 from gapdrift.counting.evidence import Evidence
-from gapdrift.counting.profile import Profile
+from gapdrift.counting.profile import N_AVERAGED, Profile
 from gapdrift.counting.statistics import squares_of, sums_of
 from gapdrift.inference.combination import Component, combine, effective_number, min_p, sidak, wald
 from gapdrift.inference.contrast import Contrast, Sample, Shape, compare, covariance_of, entry_p_values, standardised

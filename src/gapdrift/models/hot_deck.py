@@ -65,7 +65,7 @@ def make_donors(
 ) -> Matrix:
     """Complete rows like those of the reference, none of them one of its rows: (donors, columns).
 
-    They are in the order of the column that varies most: evenly spaced ones are a stratified sample.
+    They start from rows evenly spaced in the order of the column that varies most, and are blended after that.
 
     Parameters
     ----------

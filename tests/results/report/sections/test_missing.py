@@ -12,6 +12,7 @@ def test_the_map_shows_shares_and_changes(results):
     found = {row[0].removesuffix("gaps changed"): row for row in rows}[first.name]
     assert found[1:3] == [f"{first.missing_reference:.0%}", f"{first.missing_window:.0%}"]
     heat = [cell["attributes"]["class"] for cell in page.all("td") if "heat" in cell["attributes"].get("class", "")]
+    assert len(heat) == 2 * len(rows)
     assert set(heat[::2]) <= {"heat h2", "heat h3"}
     assert set(heat[1::2]) <= {"heat h6", "heat h7"}
 

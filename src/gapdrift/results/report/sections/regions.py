@@ -11,7 +11,7 @@ __all__ = ["make_regions"]
 
 KEY, TITLE = "regions", "Where rows lie"
 
-MAX_BINS = 5
+MAX_SHOWN = 5
 """Bins shown that gained rows, and as many that lost them."""
 
 MIN_CHANGE = 0.002
@@ -34,8 +34,8 @@ def make_regions(report: Report) -> Section | None:
     if not result.bins:
         return None
     ranked = sorted(result.bins, key=_rank)
-    gained = [entry for entry in ranked if _change(entry) >= MIN_CHANGE][:MAX_BINS]
-    lost = [entry for entry in ranked if _change(entry) <= -MIN_CHANGE][:MAX_BINS]
+    gained = [entry for entry in ranked if _change(entry) >= MIN_CHANGE][:MAX_SHOWN]
+    lost = [entry for entry in ranked if _change(entry) <= -MIN_CHANGE][:MAX_SHOWN]
     start = f"The rows of the reference fall into {len(result.bins)} regions of similar rows. "
     if not gained and not lost:
         return Section(KEY, TITLE, f"<p>{start}Each holds the same share of the window.</p>")
