@@ -5,9 +5,13 @@ from typing import Any
 import numba
 import numpy as np
 
+from gapdrift.counting import statistics
 from gapdrift.counting.patterns import N_PROBES, SLOT_BITS
 
-__all__ = ["count_rows", "fill_rows", "read_rows"]
+__all__ = ["add_products", "count_rows", "fill_rows", "read_rows"]
+
+add_products = numba.njit(cache=True, nogil=True)(statistics.add_products)
+"""The products of expected scores. Not called by `count_rows`, whose stored code would not notice changes."""
 
 
 BLOCK = 512
@@ -331,11 +335,8 @@ def count_rows(
     per_step: float,
     reach: float,
     unit: float,
-    square_unit: float,
     extra_steps: float,
-    location: Any,
-    scatter: Any,
-    square_sums: Any,
+    scores: Any,
     extra: Any,
     counts: Any,
     together: Any,
@@ -363,10 +364,12 @@ def count_rows(
     donors, apart, per_step, reach : as in `complete_rows`
     products, squares : arrays
         Of `BinTable`.
-    unit, square_unit : float
-        Expected scores, and their squares, are rounded to whole multiples of them.
+    unit : float
+        Expected scores are rounded to whole multiples of it.
     extra_steps : float
-    location, scatter, square_sums, extra, counts, together, bars : arrays
+    scores : (rows, columns) array
+        Filled with expected scores, 0 in rows that are left out.
+    extra, counts, together, bars : arrays
         Sums: added to.
     pattern_counts : (patterns,) array
         Rows of each pattern: added to.
@@ -380,12 +383,10 @@ def count_rows(
     """
     n_rows, n_columns = values.shape
     size = max(BLOCK // len(apart), 8)
-    scores, squared = np.empty((size, n_columns)), np.empty((size, n_columns))
     identity, row_codes = np.empty(size, np.uint64), np.empty(size, np.uint64)
     index = np.empty(size, np.intp)
     steps = np.empty((size * len(apart), n_columns), np.float32)
     distances = np.empty((size * len(apart), len(squares)), np.float32)
-    product = np.empty((n_columns, n_columns))
     column_start, columns, covariance_start, covariance = patterns
     shift = np.uint64(64 - SLOT_BITS)
     n_rest = 0
@@ -393,7 +394,8 @@ def count_rows(
         stop = min(start + size, n_rows)
         here = stop - start
         given = missing[start:stop] if len(missing) else missing
-        wrong = read_rows(values[start:stop], given, *reading, scores, identity, row_codes, bars)  # type: ignore[call-arg]
+        block = scores[start:stop]
+        wrong = read_rows(values[start:stop], given, *reading, block, identity, row_codes, bars)  # type: ignore[call-arg]
         if wrong >= 0:
             return -1 - (start + wrong)
         for row in range(here):
@@ -410,21 +412,11 @@ def count_rows(
             else:
                 rest[n_rest] = start + row
                 n_rest += 1
-                scores[row] = 0.0
-        block = scores[:here]
+                block[row] = 0.0
         fill_rows(
             block, index[:here], column_start, columns, covariance_start, covariance, precision,
             unit, extra_steps, extra,
         )  # fmt: skip
-        for row in range(here):
-            for column in range(n_columns):
-                score = block[row, column]
-                location[column] += score
-                squared[row, column] = np.rint(score * score * (1.0 / square_unit)) * square_unit
-        np.dot(block.T, block, product)
-        scatter += product
-        np.dot(squared[:here].T, squared[:here], product)
-        square_sums += product
         n_completions = complete_rows(
             block, index[:here], identity, column_start, columns, covariance_start, covariance, donors, apart,
             per_step, reach, steps,

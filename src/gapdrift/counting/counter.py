@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from gapdrift._typing import Indices, Mask, Matrix, Vector
 from gapdrift.counting.bins import choose_donors, make_bin_table, memberships, nearest
 from gapdrift.counting.filling import EXTRA_STEPS, DenseFiller, FilledRows, make_filler
-from gapdrift.counting.patterns import MAX_CODED, MIX, pattern_codes
+from gapdrift.counting.patterns import MAX_CODED, MIX, KnownPatterns, pattern_codes
 from gapdrift.counting.profile import N_AVERAGED, Profile
+from gapdrift.counting.statistics import ScoreSums
 from gapdrift.errors import InputError
 from gapdrift.models.normal_scores import UNIT
 from gapdrift.tables.encoding import Encoded
@@ -28,17 +29,11 @@ Codes = NDArray[np.uint64]
 CHUNK = 4_096
 """Rows counted at once, at most: their scores stay in the cache."""
 
-MAX_CHUNK = 65_536
-"""Rows counted at once by machine code, at most: it has blocks of its own."""
-
 CHUNK_CELLS = 262_144
 """Cells counted at once, at most."""
 
 COMPILED_ROWS = 50_000
 """Rows from which machine code is loaded: it takes seconds to make, though only once."""
-
-SQUARE_BITS = 14
-"""Bits of a squared score: sums of products of squares are then exact, in whatever order they are added up."""
 
 MAX_AVERAGED = 16_384
 """Different ones of such rows whose memberships are kept."""
@@ -95,9 +90,9 @@ class Counter:
         self._table = profile.score_table
         self._mixer = _mixers(len(profile.owner))
         self._averaged: dict[tuple[int, int], Vector] = {}
-        # Products of squares, summed up over millions of rows, fit into the 53 bits of a double.
-        largest = max(float(np.abs(self._table.scores).max(initial=0.0)), 1.0)
-        self._square_unit = 2.0 ** (np.ceil(2.0 * np.log2(largest)) - SQUARE_BITS)
+        self._enough_of: tuple[KnownPatterns | None, Mask] = None, np.zeros(0, dtype=bool)
+        largest = float(np.abs(self._table.scores).max(initial=0.0))
+        self._score_sums = ScoreSums(len(profile.owner), profile.paired, largest)
         self._chunk = min(CHUNK, max(CHUNK_CELLS // max(len(profile.owner), 1), 16))
         # The first matrix column of each input column, and whether each has one.
         self._first_of = np.searchsorted(profile.owner, np.arange(len(histogram_axes)))
@@ -117,7 +112,7 @@ class Counter:
         bars = np.zeros((len(self.profile.owner), N_INTERVALS), dtype=np.int64)
         code = machine_code(n_rows) if self._can_compile else None
         totals = self._totals()
-        for values, missing in _parts(chunks, self._chunk, grow=code is not None):
+        for values, missing in _parts(chunks, self._chunk):
             sums["cells"] += self._count_categories(values)
             if code is None:
                 self._count_chunk(values, missing, sums, totals, bars)
@@ -127,8 +122,6 @@ class Counter:
                 # Their numbers are in the histograms already.
                 others = None if missing is None else missing[rest]
                 self._count_chunk(values[rest], others, sums, totals, np.zeros_like(bars))
-        if len(self.profile.paired) == len(self.profile.owner):
-            sums["location_squares"] = np.diag(sums["scatter"]).copy()
         sums |= totals.sums()
         sums["squares"] += sums.pop("extra_squares")
         sums["cells"] += self._bars(bars)
@@ -140,7 +133,8 @@ class Counter:
         """Add the statistics of some rows."""
         scored = self._score(values, missing, bars)
         for filled in self.filler.fill(scored.scores, scored.codes, scored.missing, totals):
-            self._add(sums, scored.identity[filled.rows], scored.codes[filled.rows], filled)
+            self._score_sums.add(sums, filled.expected)
+            self._add_bins(sums, scored.identity[filled.rows], scored.codes[filled.rows], filled)
 
     def _count_compiled(
         self,
@@ -154,25 +148,33 @@ class Counter:
         """Add the statistics of rows whose patterns are known by machine code; the places of the others."""
         assert isinstance(self.filler, DenseFiller)
         table, n_spread, known = self.bin_table, self.profile.n_spread, self.filler.kept_patterns()
-        enough = (~known.missing) @ self.profile.entropy >= ENOUGH_BITS
-        enough[0] = True
         counts = np.zeros(table.n_bins, dtype=np.int64)
         together = np.zeros((table.n_bins, table.n_bins), dtype=np.int64)
         pattern_counts, rest = np.zeros(len(known)), np.empty(len(values), dtype=np.intp)
+        expected = np.empty((len(values), len(self.profile.owner)))
         given = np.zeros((0, 0), dtype=bool) if missing is None else missing
         n_rest = code.count_rows(
-            values, given, self._packed, known.slots, known.codes, MIX, known.arrays, enough,
+            values, given, self._packed, known.slots, known.codes, MIX, known.arrays, self._enough(known),
             self.filler.precision.matrix, self._donors, np.arange(n_spread) * len(self._donors) // n_spread,
-            table.products, table.squares, table.per_step, table.reach, UNIT, self._square_unit, EXTRA_STEPS,
-            sums["location"], sums["scatter"], sums["squares"], totals.extra, counts, together, pattern_counts,
-            bars, rest,
+            table.products, table.squares, table.per_step, table.reach, UNIT, EXTRA_STEPS,
+            expected, totals.extra, counts, together, pattern_counts, bars, rest,
         )  # fmt: skip
         if n_rest < 0:
             raise OutOfRangeError("A number is out of range.")
         totals.add_counts(pattern_counts)
         sums["bins"] += counts / n_spread
         sums["bin_products"] += together / n_spread**2
+        self._score_sums.add(sums, np.delete(expected, rest[:n_rest], axis=0) if n_rest else expected, code)
         return rest[:n_rest]
+
+    def _enough(self, known: KnownPatterns) -> Mask:
+        """Whether rows of each pattern have enough observed to choose donors by, as a complete row always has."""
+        last, enough = self._enough_of
+        if last is not known:
+            enough = (~known.missing) @ self.profile.entropy >= ENOUGH_BITS
+            enough[0] = True
+            self._enough_of = known, enough
+        return enough
 
     def rows(self, rows: Encoded, *, hidden: bool = True) -> RowStatistics:
         """Statistics of each row.
@@ -212,28 +214,12 @@ class Counter:
         return self.filler.totals()
 
     def _zeros(self) -> dict[str, NDArray[np.float64]]:
-        n_columns, n_paired, n_bins = len(self.profile.owner), len(self.profile.paired), len(self.profile.centres)
-        return {
-            "location": np.zeros(n_columns),
-            "location_squares": np.zeros(n_columns),
-            "scatter": np.zeros((n_paired, n_paired)),
-            "squares": np.zeros((n_paired, n_paired)),
+        n_bins = len(self.profile.centres)
+        return self._score_sums.zeros() | {
             "bins": np.zeros(n_bins),
             "bin_products": np.zeros((n_bins, n_bins)),
             "cells": np.zeros(sum(map(len, self.histogram_axes))),
         }
-
-    def _add(self, sums: dict[str, Any], identity: Codes, codes: Codes, filled: FilledRows) -> None:
-        """Add the statistics of rows whose missing cells are filled."""
-        expected = filled.expected
-        paired = expected if len(self.profile.paired) == expected.shape[1] else expected[:, self.profile.paired]
-        squared = np.rint(paired * paired * (1.0 / self._square_unit)) * self._square_unit
-        sums["location"] += np.ones(len(expected)) @ expected
-        sums["scatter"] += paired.T @ paired
-        sums["squares"] += squared.T @ squared
-        if paired is not expected:
-            sums["location_squares"] += (expected * expected).sum(axis=0)
-        self._add_bins(sums, identity, codes, filled)
 
     def _add_bins(self, sums: dict[str, Any], identity: Codes, codes: Codes, filled: FilledRows) -> None:
         lacking = self._lacking(filled)
@@ -372,16 +358,11 @@ def _cell_intervals(profile: Profile, histogram_axes: tuple[HistogramAxis, ...])
     return found
 
 
-def _parts(
-    chunks: Iterable[Encoded | Matrix], size: int, *, grow: bool = False
-) -> Iterator[tuple[Matrix, Mask | None]]:
-    """Runs of rows that fit into the cache; where they may grow, the first few tell most patterns to the next."""
+def _parts(chunks: Iterable[Encoded | Matrix], size: int) -> Iterator[tuple[Matrix, Mask | None]]:
+    """Runs of rows that fit into the cache."""
     for chunk in chunks:
-        start = 0
-        while start < len(chunk):
+        for start in range(0, len(chunk), size):
             part = slice(start, start + size)
-            start += size
-            size = min(2 * size, MAX_CHUNK) if grow else size
             if isinstance(chunk, Encoded):
                 yield chunk.values[part], chunk.missing[part]
             else:

@@ -12,21 +12,39 @@ the missing cells under the Gaussian model:
 - *patterns*: 1 for each pair of input columns that are missing together, and the squared number of missing columns.
 
 `tests/naive.py` has the same in loops. Evidence holds the sums over rows of these statistics and of their squares, and
-the sums of products that joint tests need; `sums_of` and `squares_of` put them in the order of `Layout`.
+the sums of products that joint tests need. `ScoreSums` adds up those that follow from expected scores alone, of numpy's
+rows and of machine code's alike; `sums_of` and `squares_of` put all in the order of `Layout`.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gapdrift._typing import Indices, Mask, Matrix, Vector
 
-__all__ = ["Layout", "missing_statistics", "power_means", "squares_of", "sums_of", "value_statistics"]
+__all__ = [
+    "Layout",
+    "ScoreSums",
+    "add_products",
+    "missing_statistics",
+    "power_means",
+    "squares_of",
+    "sums_of",
+    "value_statistics",
+]
 
 Sums = Mapping[str, NDArray[np.float64]]
+
+SQUARE_BITS = 14
+"""Bits of a squared score: sums of products of squares are then exact, in whatever order they are added up."""
+
+
+BLOCK = 1_024
+"""Rows whose products are added up at once."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +107,74 @@ class Layout:
         """First and second of each pair, as places among the input columns compared for being missing together."""
         first, second = np.triu_indices(self.n_missing_paired, k=1)
         return first, second
+
+
+class ScoreSums:
+    """Adds up the statistics that follow from the expected scores of rows.
+
+    Parameters
+    ----------
+    n_columns : int
+    paired : (n_paired,) array of int
+        Matrix columns whose pairs are compared.
+    largest : float
+        Largest score.
+    """
+
+    def __init__(self, n_columns: int, paired: Indices, largest: float) -> None:
+        self.n_columns, self.paired = n_columns, paired
+        # Products of squares, summed up over millions of rows, fit into the 53 bits of a double: a square plus this
+        # number, less this number, has lost its last digits.
+        unit = 2.0 ** (np.ceil(2.0 * np.log2(max(largest, 1.0))) - SQUARE_BITS)
+        self._rounding = 1.5 * 2.0**52 * unit
+
+    def zeros(self) -> dict[str, NDArray[np.float64]]:
+        """Sums over no rows."""
+        n_paired = len(self.paired)
+        return {
+            "location": np.zeros(self.n_columns),
+            "location_squares": np.zeros(self.n_columns),
+            "scatter": np.zeros((n_paired, n_paired)),
+            "squares": np.zeros((n_paired, n_paired)),
+        }
+
+    def add(self, sums: Sums, expected: Matrix, code: Any = None) -> None:
+        """Add rows of expected scores to sums, all of which are exact.
+
+        Parameters
+        ----------
+        sums : mapping
+            Added to.
+        expected : (rows, columns) array
+        code : module, optional
+            Has the functions of this module in machine code.
+        """
+        paired = expected if len(self.paired) == expected.shape[1] else expected[:, self.paired]
+        sums["location"][:] += np.ones(len(expected)) @ expected
+        add = add_products if code is None else code.add_products
+        add(paired, self._rounding, sums["scatter"], sums["squares"])
+        if paired is expected:
+            sums["location_squares"][:] = np.diag(sums["scatter"])
+        else:
+            sums["location_squares"][:] += (expected * expected).sum(axis=0)
+
+
+def add_products(scores: Matrix, rounding: float, products: Matrix, squares: Matrix) -> None:
+    """Add the products of scores, and those of their squares, so many rows at once that they stay in the cache.
+
+    Parameters
+    ----------
+    scores : (rows, columns) array
+    rounding : float
+        Added to squares and taken away again.
+    products, squares : (columns, columns) arrays
+        Added to.
+    """
+    for start in range(0, len(scores), BLOCK):
+        block = scores[start : start + BLOCK]
+        squared = (block * block + rounding) - rounding
+        products += np.dot(block.T, block)
+        squares += np.dot(squared.T, squared)
 
 
 def sums_of(layout: Layout, sums: Sums) -> Vector:
