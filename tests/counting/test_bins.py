@@ -35,7 +35,7 @@ def test_the_first_of_equally_near_bins_is_taken(n_bins):
     squares = rng.integers(2, size=n_bins).astype(np.float32)
     keys = np.empty(n_bins, dtype=np.int32)
     expected = (distances + squares).argmin(axis=1).tolist()
-    assert [code.nearest(distances, row, squares, keys) for row in range(500)] == expected
+    assert [code.nearest(distances[row], squares, keys) for row in range(500)] == expected
     table = BinTable(1.0, 2.0**23, np.eye(n_bins, dtype=np.float32), squares)
     assert nearest(table, distances).tolist() == expected
 

@@ -15,7 +15,7 @@ add_products = numba.njit(cache=True, nogil=True)(statistics.add_products)
 
 
 BLOCK = 512
-"""Completions of rows that are handled at once."""
+"""Rows that are handled at once."""
 
 
 @numba.njit(cache=True, nogil=True)
@@ -25,8 +25,10 @@ def read_rows(  # one loop over rows, so that each is in the cache once
     owner: Any,
     low: Any,
     per_step: Any,
-    ranks: Any,
+    ranked: Any,
+    starts: Any,
     knots: Any,
+    first: Any,
     packed: Any,
     mixer: Any,
     unit: float,
@@ -44,9 +46,12 @@ def read_rows(  # one loop over rows, so that each is in the cache once
     missing : (rows, input columns) array of bool, or (0, 0) where NaN alone marks a missing value
     owner : (columns,) array of int
     low, per_step : (columns,) arrays
-    ranks : (columns + 1,) array of int
-        Where the knots of each ranked column start; a column without knots has an even grid.
+    ranked : (ranked columns,) array of int
+    starts : (ranked columns + 1,) array of int
+        Where the knots of each ranked column start.
     knots : (all knots,) array
+    first : (ranked columns, cells + 1) array of int
+        Of `ScoreTable.first_knots`.
     packed : (columns, cells) array of int
         Score in units, times 256, plus the histogram interval.
     mixer : (columns,) array of uint64
@@ -80,13 +85,10 @@ def read_rows(  # one loop over rows, so that each is in the cache once
             cells[column] = np.int32(place if place < top else top)
         if beyond:
             return row
-        for column in range(n_columns if ranks[n_columns] > 0 else 0):
-            if ranks[column] < ranks[column + 1]:
-                own = knots[ranks[column] : ranks[column + 1]]
-                number = values[row, column]
-                cells[column] = 0
-                if number == number:
-                    cells[column] = np.searchsorted(own, number) + np.searchsorted(own, number, side="right")
+        for number in range(len(ranked)):
+            column = ranked[number]
+            own = knots[starts[number] : starts[number + 1]]
+            cells[column] = _rank(own, values[row, column], first[number], cells[column])
         mixed, code = np.uint64(0), np.uint64(0)
         for column in range(n_columns):
             gone = missing[row, owner[column]] if given else values[row, column] != values[row, column]
@@ -101,6 +103,19 @@ def read_rows(  # one loop over rows, so that each is in the cache once
             code |= np.uint64(missing[row, place]) << np.uint64(place & 63)
         identity[row], codes[row] = mixed, code
     return -1
+
+
+@numba.njit(cache=True, nogil=True)
+def _rank(knots: Any, number: float, first: Any, cell: int) -> int:
+    """Cell of a number by its rank among knots; those in the same cell of the even grid are looked through."""
+    low, high = np.intp(first[cell]), np.intp(first[cell + 1])
+    while low < high:
+        middle = (low + high) // 2
+        if knots[middle] < number:
+            low = middle + 1
+        else:
+            high = middle
+    return 2 * low + (low < len(knots) and knots[low] == number)
 
 
 @numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
@@ -169,74 +184,6 @@ def fill_rows(
                 extra[first, second] += np.rint(hidden * (2.0 * plain + hidden) * steps) * (1.0 / steps)
 
 
-@numba.njit(cache=True, nogil=True)
-def complete_rows(
-    rows: Any,
-    index: Any,
-    identity: Any,
-    column_start: Any,
-    columns: Any,
-    covariance_start: Any,
-    covariance: Any,
-    donors: Any,
-    apart: Any,
-    per_step: float,
-    reach: float,
-    steps: Any,
-) -> int:
-    """Completions of rows in whole steps, one after the other; a complete row has one.
-
-    Parameters
-    ----------
-    rows : (rows, columns) array
-        Expected scores.
-    index : (rows,) array of int
-        Pattern of each row; one below 0 leaves a row out.
-    identity : (rows,) array of uint64
-    column_start, columns, covariance_start, covariance : arrays
-        Of `KnownPatterns`.
-    donors : (donors, columns) array
-    apart : (n_spread,) array of int
-        From the first donor of a row to each of its donors.
-    per_step, reach : float
-        Of `BinTable`.
-    steps : (completions, columns) array of single precision
-        Filled here.
-
-    Returns
-    -------
-    n_completions : int
-    """
-    n_donors, n_columns = donors.shape
-    total = 0
-    for row in range(len(rows)):
-        pattern = index[row]
-        if pattern < 0:
-            continue
-        for column in range(n_columns):
-            steps[total, column] = _step(rows[row, column], per_step, reach)
-        start, cells = column_start[pattern], covariance_start[pattern]
-        size = column_start[pattern + 1] - start
-        if size == 0:
-            total += 1
-            continue
-        hashed = (identity[row] * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(32)
-        first = np.intp((hashed * np.uint64(n_donors)) >> np.uint64(32))
-        for number in range(1, len(apart)):
-            for column in range(n_columns):
-                steps[total + number, column] = steps[total, column]
-        for number in range(len(apart)):
-            donor = first + apart[number]
-            donor = donor if donor < n_donors else donor - n_donors
-            for one in range(size):
-                residual = 0.0
-                for two in range(size):
-                    residual += covariance[cells + one * size + two] * donors[donor, columns[start + two]]
-                steps[total + number, columns[start + one]] += _step(residual, per_step, reach)
-        total += len(apart)
-    return total
-
-
 @numba.njit(cache=True, nogil=True, inline="always")
 def _step(position: float, per_step: float, reach: float) -> Any:
     """Position in whole steps, as `BinTable.steps` finds it."""
@@ -247,70 +194,95 @@ def _step(position: float, per_step: float, reach: float) -> Any:
 
 @numba.njit(cache=True, nogil=True)
 def count_bins(
-    distances: Any, squares: Any, index: Any, column_start: Any, n_spread: int, counts: Any, together: Any
+    distances: Any,
+    index: Any,
+    identity: Any,
+    column_start: Any,
+    columns: Any,
+    covariance_start: Any,
+    covariance: Any,
+    donors: Any,
+    apart: Any,
+    products: Any,
+    squares: Any,
+    per_step: float,
+    reach: float,
+    counts: Any,
+    together: Any,
 ) -> None:
-    """Count completions by bin, and by pairs of bins of one row.
+    """Count the completions of rows by bin, and by pairs of bins of one row.
 
     Parameters
     ----------
-    distances : (completions, bins) array of single precision
-        To the centres, less their squares: whole numbers.
-    squares : (bins,) array of single precision
+    distances : (rows, bins) array of single precision
+        Of expected scores to the centres, less their squares: whole numbers.
     index : (rows,) array of int
         Pattern of each row; one below 0 leaves a row out.
-    column_start : array of int
+    identity : (rows,) array of uint64
+    column_start, columns, covariance_start, covariance : arrays
         Of `KnownPatterns`.
-    n_spread : int
-        Completions of an incomplete row; that of a complete one counts as so many.
+    donors : (donors, columns) array
+    apart : (n_spread,) array of int
+        From the first donor of a row to each of its donors. The only completion of a complete row counts as so many.
+    products, squares, per_step, reach
+        Of `BinTable`.
     counts : (bins,) array of int
         Added to.
     together : (bins, bins) array of int
-        Added to.
+        Added to, each pair in one of its two cells.
     """
-    n_bins = len(squares)
-    keys = np.empty(n_bins, np.int32)
+    n_bins, n_spread, n_donors = len(squares), len(apart), len(donors)
+    keys, moved = np.empty(n_bins, np.int32), np.empty(n_bins, np.float32)
     # Completions of the row in each bin, and the bins that have some.
     hits, found = np.zeros(n_bins, np.int64), np.empty(n_spread, np.intp)
-    total = 0
     for row in range(len(index)):
-        pattern = index[row]
-        if pattern < 0:
+        pattern = max(index[row], 0)
+        start, cells = column_start[pattern], covariance_start[pattern]
+        size = column_start[pattern + 1] - start
+        if size == 0:
+            best = nearest(distances[row], squares, keys)
+            counts[best] += n_spread * (index[row] >= 0)
+            together[best, best] += n_spread * n_spread * (index[row] >= 0)
             continue
-        if n_spread == 1 or column_start[pattern + 1] == column_start[pattern]:
-            best = nearest(distances, total, squares, keys)
-            counts[best] += n_spread
-            together[best, best] += n_spread * n_spread
-            total += 1
-            continue
+        hashed = (identity[row] * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(32)
+        first = np.intp((hashed * np.uint64(n_donors)) >> np.uint64(32))
         n_found = 0
         for number in range(n_spread):
-            best = nearest(distances, total + number, squares, keys)
+            donor = first + apart[number]
+            donor = donor if donor < n_donors else donor - n_donors
+            moved[:] = distances[row]
+            for one in range(size):
+                residual = 0.0
+                for two in range(size):
+                    residual += covariance[cells + one * size + two] * donors[donor, columns[start + two]]
+                step = _step(residual, per_step, reach)
+                column = columns[start + one]
+                for place in range(n_bins):
+                    moved[place] += step * products[column, place]
+            best = nearest(moved, squares, keys)
             found[n_found] = best
             n_found += hits[best] == 0
             hits[best] += 1
         for one in range(n_found):
             counts[found[one]] += hits[found[one]]
-            for two in range(n_found):
+            for two in range(one, n_found):
                 together[found[one], found[two]] += hits[found[one]] * hits[found[two]]
         for one in range(n_found):
             hits[found[one]] = 0
-        total += n_spread
 
 
 @numba.njit(cache=True, nogil=True)
-def nearest(distances: Any, row: int, squares: Any, keys: Any) -> int:
+def nearest(distances: Any, squares: Any, keys: Any) -> int:
     """Place of the smallest of up to 256 sums of whole numbers, of 22 bits, the first of equals.
 
     Parameters
     ----------
-    distances : (rows, bins) array of single precision
-    row : int
-    squares : (bins,) array of single precision
+    distances, squares : (bins,) arrays of single precision
     keys : (bins,) array of int
         Overwritten.
     """
     for place in range(len(squares)):
-        keys[place] = np.int32(distances[row, place] + squares[place]) * 256 + place
+        keys[place] = np.int32(distances[place] + squares[place]) * 256 + place
     best = keys[0]
     for place in range(1, len(keys)):
         best = min(best, keys[place])
@@ -361,7 +333,7 @@ def count_rows(
     enough : (patterns,) array of bool
         Whether rows of a pattern have enough observed to choose donors by.
     precision : (columns, columns) array
-    donors, apart, per_step, reach : as in `complete_rows`
+    donors, apart, per_step, reach : as in `count_bins`
     products, squares : arrays
         Of `BinTable`.
     unit : float
@@ -382,16 +354,15 @@ def count_rows(
         Number of rows left out, or -1 - row for the first row with a number that is too large.
     """
     n_rows, n_columns = values.shape
-    size = max(BLOCK // len(apart), 8)
-    identity, row_codes = np.empty(size, np.uint64), np.empty(size, np.uint64)
-    index = np.empty(size, np.intp)
-    steps = np.empty((size * len(apart), n_columns), np.float32)
-    distances = np.empty((size * len(apart), len(squares)), np.float32)
+    identity, row_codes = np.empty(BLOCK, np.uint64), np.empty(BLOCK, np.uint64)
+    index = np.empty(BLOCK, np.intp)
+    steps = np.empty((BLOCK, n_columns), np.float32)
+    distances = np.empty((BLOCK, len(squares)), np.float32)
     column_start, columns, covariance_start, covariance = patterns
     shift = np.uint64(64 - SLOT_BITS)
     n_rest = 0
-    for start in range(0, n_rows, size):
-        stop = min(start + size, n_rows)
+    for start in range(0, n_rows, BLOCK):
+        stop = min(start + BLOCK, n_rows)
         here = stop - start
         given = missing[start:stop] if len(missing) else missing
         block = scores[start:stop]
@@ -417,10 +388,12 @@ def count_rows(
             block, index[:here], column_start, columns, covariance_start, covariance, precision,
             unit, extra_steps, extra,
         )  # fmt: skip
-        n_completions = complete_rows(
-            block, index[:here], identity, column_start, columns, covariance_start, covariance, donors, apart,
-            per_step, reach, steps,
+        for row in range(here):
+            for column in range(n_columns):
+                steps[row, column] = _step(block[row, column], per_step, reach)
+        np.dot(steps[:here], products, distances[:here])
+        count_bins(
+            distances, index[:here], identity, column_start, columns, covariance_start, covariance, donors, apart,
+            products, squares, per_step, reach, counts, together,
         )  # fmt: skip
-        np.dot(steps[:n_completions], products, distances[:n_completions])
-        count_bins(distances, squares, index[:here], column_start, len(apart), counts, together)
     return n_rest

@@ -16,7 +16,7 @@ from gapdrift.counting.patterns import MAX_CODED, MIX, KnownPatterns, pattern_co
 from gapdrift.counting.profile import N_AVERAGED, Profile
 from gapdrift.counting.statistics import ScoreSums
 from gapdrift.errors import InputError
-from gapdrift.models.normal_scores import UNIT
+from gapdrift.models.normal_scores import N_CELLS, UNIT
 from gapdrift.tables.encoding import Encoded
 from gapdrift.tables.frame import MAX_MAGNITUDE
 from gapdrift.tables.histograms import N_INTERVALS, HistogramAxis, count_categories, interval_of
@@ -163,7 +163,7 @@ class Counter:
             raise OutOfRangeError("A number is out of range.")
         totals.add_counts(pattern_counts)
         sums["bins"] += counts / n_spread
-        sums["bin_products"] += together / n_spread**2
+        sums["bin_products"] += (together + together.T - np.diag(np.diag(together))) / n_spread**2
         self._score_sums.add(sums, np.delete(expected, rest[:n_rest], axis=0) if n_rest else expected, code)
         return rest[:n_rest]
 
@@ -304,13 +304,18 @@ class Counter:
 
     @cached_property
     def _packed(self) -> tuple[Any, ...]:
-        """Arrays that machine code takes: histogram_axes, knots, and scores with intervals."""
+        """Arrays that machine code takes: even grids, knots, and scores with intervals."""
         table = self._table
-        knots = [table.ranked.get(column, np.zeros(0)) for column in range(len(table.low))]
-        starts = np.concatenate([[0], np.cumsum([len(part) for part in knots])])
+        ranked = np.array(sorted(table.ranked), dtype=np.intp)
+        knots = [table.ranked[column] for column in ranked.tolist()]
+        starts = np.concatenate([[0], np.cumsum([len(part) for part in knots])]).astype(np.intp)
+        first = np.zeros((len(ranked), N_CELLS + 1), dtype=np.uint16)
+        for row, column in enumerate(ranked.tolist()):
+            first[row] = table.first_knots(column)
         units = np.rint(table.scores / UNIT).astype(np.int64)
         packed = (units * 256 + self._intervals).astype(np.int32)
-        grids = table.low, table.per_step, starts, np.concatenate([*knots, np.zeros(0)]), packed
+        exact = ranked, starts, np.concatenate([*knots, np.zeros(0)]), first
+        grids = table.low, table.per_step, *exact, packed
         return self.profile.owner, *grids, self._mixer, UNIT, MAX_MAGNITUDE
 
     @cached_property

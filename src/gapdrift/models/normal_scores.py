@@ -96,7 +96,8 @@ class ScoreTable:
     low, per_step : (columns,) arrays
         A number x falls into the cell (x - low) per_step; the outer cells also take what lies beyond.
     ranked : mapping of int to (knots,) array
-        Columns for which no even grid is fine enough: cell 2 i + 1 is knot i itself, cell 2 i what lies below it.
+        Columns for which no even grid is fine enough: cell 2 i + 1 is knot i itself, cell 2 i what lies below it. Their
+        even grid tells only where to look for the knots next to a number.
     places : (columns, N_CELLS) array
         A number that falls into each cell.
     scores : (columns, N_CELLS) array
@@ -126,6 +127,12 @@ class ScoreTable:
         for column, cells in exact.items():
             keys[column] = np.where(missing[column], 0, cells)
         return keys
+
+    def first_knots(self, column: int) -> NDArray[np.uint16]:
+        """Number of knots of a ranked column that lie in lower cells of its even grid, for each cell and beyond."""
+        places = (self.ranked[column] - self.low[column]) * self.per_step[column]
+        cells = np.clip(np.nan_to_num(places), 0.0, N_CELLS - 1.0).astype(np.intp)
+        return np.searchsorted(cells, np.arange(N_CELLS + 1)).astype(np.uint16)
 
     def scores_of(self, keys: Keys, missing: Mask) -> Matrix:
         """Scores of cells: (columns, rows); 0 where missing."""
@@ -196,6 +203,7 @@ def _make_table(knots: tuple[tuple[Vector, Vector] | None, ...]) -> ScoreTable:
         even = _even_grid(*pair)
         if even is None:
             ranked[column] = pair[0]
+            low[column], per_step[column] = _guide(pair[0])
             places[column], scores[column] = _rank_grid(*pair)
         else:
             low[column], per_step[column], places[column], scores[column] = even
@@ -225,6 +233,15 @@ def _even_grid(knots: Vector, scores: Vector) -> tuple[float, float, Vector, Vec
         if np.all((missed <= allowed)[tail : len(knots) - tail]):
             return float(low), float(per_step), middles, table
     return None
+
+
+def _guide(knots: Vector) -> tuple[float, float]:
+    """Start and cells per unit of an even grid between the knots; one cell for all where they are too far apart."""
+    tail = len(knots) // TAIL
+    low, high = float(knots[tail]), float(knots[-1 - tail])
+    with np.errstate(all="ignore"):
+        per_step = np.float64(N_CELLS - 1.0) / (high - low)
+    return (low, float(per_step)) if np.isfinite(low) and np.isfinite(per_step) else (0.0, 0.0)
 
 
 def _rank_grid(knots: Vector, scores: Vector) -> tuple[Vector, Vector]:
