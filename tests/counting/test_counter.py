@@ -94,6 +94,9 @@ def test_sums_are_those_of_the_statistics_of_single_rows(kind, fitted):
     # What patterns hide is rounded to 2^-24.
     assert found["hidden"] == pytest.approx(each.hidden.sum(axis=0), rel=1e-6, abs=150 * 2.0**-24)
     assert each.bins.sum(axis=1) == pytest.approx(np.ones(150))
+    assert set(each.sums) == set(found)
+    for name, array in found.items():
+        assert each.sums[name].tolist() == array.tolist(), name
     assert found["missing"].tolist() == rows.missing.sum(axis=0).tolist()
 
 

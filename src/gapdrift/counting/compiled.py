@@ -115,7 +115,7 @@ def _rank(knots: Any, number: float, first: Any, cell: int) -> int:
             low = middle + 1
         else:
             high = middle
-    return 2 * low + (low < len(knots) and knots[low] == number)
+    return 2 * low + (low < len(knots) and knots[low] == number)  # type: ignore[return-value]
 
 
 @numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})

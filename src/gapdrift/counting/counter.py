@@ -48,7 +48,7 @@ class OutOfRangeError(InputError):
 
 @dataclass(frozen=True, eq=False)
 class RowStatistics:
-    """Statistics of some rows, one by one; sums of them are what `Counter.count` gives.
+    """Statistics of some rows, one by one.
 
     Parameters
     ----------
@@ -56,11 +56,14 @@ class RowStatistics:
     hidden : (rows, n_paired, n_paired) array
         Hidden part of the products.
     bins : (rows, bins) array
+    sums : dict
+        What `Counter.count` gives for the same rows.
     """
 
     location: Matrix
     hidden: Matrix
     bins: Matrix
+    sums: dict[str, NDArray[np.float64]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,10 +125,14 @@ class Counter:
                 # Their numbers are in the histograms already.
                 others = None if missing is None else missing[rest]
                 self._count_chunk(values[rest], others, sums, totals, np.zeros_like(bars))
+        self._finish(sums, totals, bars)
+        return sums
+
+    def _finish(self, sums: dict[str, Any], totals: Any, bars: NDArray[np.int64]) -> None:
+        """Add what patterns hide, and the histograms of numbers."""
         sums |= totals.sums()
         sums["squares"] += sums.pop("extra_squares")
         sums["cells"] += self._bars(bars)
-        return sums
 
     def _count_chunk(
         self, values: Matrix, missing: Mask | None, sums: dict[str, Any], totals: Any, bars: NDArray[np.int64]
@@ -177,7 +184,7 @@ class Counter:
         return enough
 
     def rows(self, rows: Encoded, *, hidden: bool = True) -> RowStatistics:
-        """Statistics of each row.
+        """Statistics of each row, and their sums.
 
         Parameters
         ----------
@@ -191,13 +198,16 @@ class Counter:
             np.empty((n_rows, len(profile.owner))),
             np.empty((n_rows, n_paired, n_paired)),
             np.empty((n_rows, len(profile.centres))),
+            self._zeros(),
         )
         bars = np.zeros((len(profile.owner), N_INTERVALS), dtype=np.int64)
         start, totals = 0, self._totals()
         for values, missing in _parts([rows], self._chunk):
+            found.sums["cells"] += self._count_categories(values)
             scored = self._score(values, missing, bars)
             for filled in self.filler.fill(scored.scores, scored.codes, scored.missing, totals):
                 places = start + np.arange(len(values))[filled.rows]
+                self._score_sums.add(found.sums, filled.expected)
                 found.location[places] = filled.expected
                 if hidden:
                     found.hidden[places] = filled.hidden()
@@ -207,7 +217,9 @@ class Counter:
                 if len(lacking):
                     shares, place = self._averaged_shares(filled.take(lacking), identity[lacking], codes[lacking])
                     found.bins[places[lacking]] = shares[place]
+            _add_shares(found.sums, found.bins[start : start + len(values)])
             start += len(values)
+        self._finish(found.sums, totals, bars)
         return found
 
     def _totals(self) -> Any:

@@ -280,15 +280,15 @@ def _missing_of(codes: Codes, n_inputs: int) -> Mask:
 
 def _free_slots(slots: Indices, codes: Codes) -> Indices:
     """Free slot of each code, the first of those after the one that it says, each taken once; -1 where none is free."""
-    taken = slots != 0
+    taken = bytearray((slots != 0).tobytes())
     taken[0] = True
-    places = np.full(len(codes), -1)
-    for number, first in enumerate(_slots(codes).tolist()):
-        free = np.flatnonzero(~taken[first : first + N_PROBES])
-        if len(free):
-            places[number] = first + free[0]
-            taken[places[number]] = True
-    return places
+    places = []
+    for first in _slots(codes).tolist():
+        place = taken.find(0, first, first + N_PROBES)
+        places.append(place)
+        if place >= 0:
+            taken[place] = True
+    return np.array(places, dtype=np.intp)
 
 
 def _slots(codes: Codes) -> Indices:

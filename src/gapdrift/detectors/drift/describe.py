@@ -9,7 +9,7 @@ from gapdrift.results import Histogram
 from gapdrift.results.report.words import format_number_within, shorten
 from gapdrift.tables.encoding import ONE_HOT
 from gapdrift.tables.histograms import HistogramAxis
-from gapdrift.tables.schema import Schema
+from gapdrift.tables.schema import Column, Schema
 
 __all__ = ["describe_bin", "make_histogram"]
 
@@ -42,23 +42,30 @@ def describe_bin(profile: Profile, schema: Schema, centre: NDArray[np.float64]) 
     away = profile.directions @ centre
     scores = profile.mean + away
     place: dict[str, float | str] = {}
-    words: list[tuple[float, str]] = []
+    strength = np.zeros(len(schema.columns))
+    starts = np.searchsorted(schema.owner, np.arange(len(schema.columns) + 1)).tolist()
     for index, column in enumerate(schema.columns):
-        entries = np.flatnonzero(schema.owner == index)
+        own = away[starts[index] : starts[index + 1]]
         if column.kind == "number":
-            value = _value_of(profile, int(entries[0]), float(scores[entries[0]]))
-            place[column.name] = value
-            side = "high" if away[entries[0]] > 0 else "low"
-            about = format_number_within(value, _span(profile, int(entries[0])))
-            words.append((abs(float(away[entries[0]])), f"{shorten(column.name)} {side} (about {about})"))
+            place[column.name] = _value_of(profile, starts[index], float(scores[starts[index]]))
+            strength[index] = abs(own[0])
         elif column.kind == "category":
-            strongest = int(away[entries].argmax())
-            place[column.name] = column.category_at(strongest)
-            strength = float(away[entries].max()) / ONE_HOT
-            words.append((2.0 * strength, f"{shorten(column.name)} is {shorten(column.category_at(strongest))}"))
-    words.sort(key=lambda word: -word[0])
-    notable = [text for strength, text in words[:MAX_WORDS] if strength >= NOTABLE]
-    return place, ", ".join(notable) or "near the middle of every column"
+            place[column.name] = column.category_at(int(own.argmax()))
+            strength[index] = 2.0 * own.max() / ONE_HOT
+    order = np.argsort(-strength, kind="stable")[:MAX_WORDS].tolist()
+    words = [
+        _describe_column(profile, schema.columns[index], starts[index], place, float(away[starts[index]]))
+        for index in order
+        if strength[index] >= NOTABLE
+    ]
+    return place, ", ".join(words) or "near the middle of every column"
+
+
+def _describe_column(profile: Profile, column: Column, start: int, place: dict[str, float | str], away: float) -> str:
+    value, name = place[column.name], shorten(column.name)
+    if isinstance(value, str):
+        return f"{name} is {shorten(value)}"
+    return f"{name} {'high' if away > 0 else 'low'} (about {format_number_within(value, _span(profile, start))})"
 
 
 def _value_of(profile: Profile, column: int, score: float) -> float:

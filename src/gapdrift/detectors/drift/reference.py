@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -179,16 +179,18 @@ def fit_drift_reference(table: Any, settings: DriftSettings, rng: np.random.Gene
     profile = fit_profile(learned, compared, schema, rng, n_rows=table.n_rows, n_bins=settings.n_bins)
     histogram_axes = fit_axes(rows, schema)
     counter = Counter(profile, histogram_axes)
-    shape, values_null, missing_null = _describe(profile, counter, compared, rng)
+    described = _describe(profile, counter, compared, rng)
     origin = _fingerprint(schema, profile, histogram_axes)
-    whole = table if sample is not table else compared
-    evidence = _count(counter, schema, origin, whole, pool_singletons=True)
+    if sample is not table or described.sums is None:
+        evidence = _count(counter, schema, origin, table if sample is not table else compared, pool_singletons=True)
+    else:
+        evidence = Evidence(len(compared), described.sums, origin, compared.notes)
     reference = DriftReference(
         schema,
         profile,
-        shape,
-        values_null,
-        missing_null,
+        described.shape,
+        described.values_null,
+        described.missing_null,
         histogram_axes,
         evidence,
         origin,
@@ -230,10 +232,21 @@ def _take(rows: Encoded, chosen: NDArray[np.intp]) -> Encoded:
     return Encoded(rows.values[places], rows.missing[places])
 
 
-def _describe(profile: Profile, counter: Counter, rows: Encoded, rng: np.random.Generator) -> tuple[Shape, Null, Null]:
-    """Shape and correlation of the statistics of the rows that windows are compared with."""
-    layout = profile.layout
-    if len(rows) > MAX_DESCRIBED:
+class _Description(NamedTuple):
+    """Shape and correlation of the statistics of the rows that windows are compared with.
+
+    Their sums as well, where all of them were looked at one by one.
+    """
+
+    shape: Shape
+    values_null: Null
+    missing_null: Null
+    sums: dict[str, NDArray[np.float64]] | None
+
+
+def _describe(profile: Profile, counter: Counter, rows: Encoded, rng: np.random.Generator) -> _Description:
+    layout, few = profile.layout, len(rows) <= MAX_DESCRIBED
+    if not few:
         rows = _take(rows, rng.choice(len(rows), MAX_DESCRIBED, replace=False, shuffle=False))
     found = counter.rows(rows, hidden=profile.direct)
     missing = missing_statistics(layout, rows.missing, profile.missing_paired)
@@ -241,7 +254,8 @@ def _describe(profile: Profile, counter: Counter, rows: Encoded, rng: np.random.
     shape = _shape(profile, powers)
     values = _values_null(profile, found, shape)
     entries = _known_missing(layout)
-    return shape, values, Null(entries, correlation_of(missing[:, entries - layout.rates.start]), len(rows))
+    of_missing = Null(entries, correlation_of(missing[:, entries - layout.rates.start]), len(rows))
+    return _Description(shape, values, of_missing, found.sums if few else None)
 
 
 def _known_missing(layout: Layout) -> Indices:
