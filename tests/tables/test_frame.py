@@ -184,3 +184,14 @@ def test_complex_array():
 def test_numbers_out_of_range(value):
     with pytest.raises(InputError, match="'a'"):
         column(pd.DataFrame({"a": [1.0, value]}, dtype=object))
+
+
+@pytest.mark.parametrize("dtype", ["object", "string", "category"])
+def test_texts_that_a_library_numbers_are_the_same_texts(dtype):
+    frame = pd.DataFrame({"x": pd.Series(["b", None, "a", "b", "c"], dtype=dtype)})
+    for table in (frame, pa.Table.from_pandas(frame)):
+        column = Table.read(table).column("x")
+        numbers, texts = column.numbered
+        assert column.missing.tolist() == [False, True, False, False, False]
+        assert [texts[number] for number in numbers[~column.missing]] == ["b", "a", "b", "c"]
+        assert column.values[~column.missing].tolist() == ["b", "a", "b", "c"]

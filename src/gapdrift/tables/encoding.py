@@ -209,6 +209,9 @@ def _own_positions(categories: tuple[str, ...]) -> dict[str, int]:
 
 def _positions(data: RawColumn, own: dict[str, int], column: Column) -> Indices:
     """Matrix column of each cell; a category without its own goes into a group chosen by a hash of its name."""
+    if data.numbered is not None:
+        numbers, texts = data.numbered
+        return np.array([_position(text, own, column) for text in texts], dtype=np.intp)[numbers]
     if data.kind == "text":
         cells = np.where(data.missing, "", data.values).tolist()
         place = {name: _position(str(name), own, column) for name in set(cells)}
