@@ -5,14 +5,22 @@ from typing import Any
 import numba
 import numpy as np
 
+from gapdrift.counting import observed as observed_cells
 from gapdrift.counting import statistics
+from gapdrift.counting.observed import REACH, STEPS
 from gapdrift.counting.patterns import N_PROBES, SLOT_BITS
 
-__all__ = ["add_products", "count_rows", "fill_rows", "read_rows"]
+__all__ = ["add_crossed", "add_products", "add_triples", "count_rows", "fill_rows", "read_rows"]
 
 add_products = numba.njit(cache=True, nogil=True)(statistics.add_products)
 """The products of expected scores. Not called by `count_rows`, whose stored code would not notice changes."""
 
+
+add_crossed = numba.njit(cache=True, nogil=True)(observed_cells.add_crossed)
+"""The products of observed cells, likewise."""
+
+add_triples = numba.njit(cache=True, nogil=True)(observed_cells.add_triples)
+"""The products of three observed cells, likewise."""
 
 BLOCK = 512
 """Rows that are handled at once."""
@@ -309,6 +317,8 @@ def count_rows(
     unit: float,
     extra_steps: float,
     scores: Any,
+    steps_observed: Any,
+    observed: Any,
     extra: Any,
     counts: Any,
     together: Any,
@@ -341,6 +351,10 @@ def count_rows(
     extra_steps : float
     scores : (rows, columns) array
         Filled with expected scores, 0 in rows that are left out.
+    steps_observed : (rows, columns) array of single precision
+        Filled with observed scores in whole steps, 0 where missing and in rows that are left out.
+    observed : (rows, input columns) array of single precision
+        Filled with 1 where a cell is observed, 0 where it is missing and in rows that are left out.
     extra, counts, together, bars : arrays
         Sums: added to.
     pattern_counts : (patterns,) array
@@ -384,6 +398,13 @@ def count_rows(
                 rest[n_rest] = start + row
                 n_rest += 1
                 block[row] = 0.0
+            for place in range(observed.shape[1]):
+                gone = (row_codes[row] >> np.uint64(place)) & np.uint64(1)
+                observed[start + row, place] = np.float32(known and gone == 0)
+            for column in range(n_columns):
+                step = np.rint(block[row, column] * STEPS)
+                step = step if step > -REACH else -REACH
+                steps_observed[start + row, column] = np.float32(step if step < REACH else REACH)
         fill_rows(
             block, index[:here], column_start, columns, covariance_start, covariance, precision,
             unit, extra_steps, extra,

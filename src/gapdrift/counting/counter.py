@@ -13,13 +13,14 @@ from gapdrift._typing import Indices, Mask, Matrix, Vector
 from gapdrift.counting.bins import choose_donors, make_bin_table, memberships, nearest
 from gapdrift.counting.filling import EXTRA_STEPS, DenseFiller, FilledRows, make_filler
 from gapdrift.counting.patterns import MAX_CODED, MIX, KnownPatterns, pattern_codes
+from gapdrift.counting.observed import CrossedSums, steps_of
 from gapdrift.counting.profile import N_AVERAGED, Profile
 from gapdrift.counting.statistics import ScoreSums
 from gapdrift.errors import InputError
 from gapdrift.models.normal_scores import N_CELLS, UNIT
 from gapdrift.tables.encoding import Encoded
 from gapdrift.tables.frame import MAX_MAGNITUDE
-from gapdrift.tables.histograms import N_INTERVALS, HistogramAxis, count_categories, interval_of
+from gapdrift.tables.histograms import MAX_CELLS, HistogramAxis, count_categories
 
 __all__ = ["CHUNK", "Counter", "OutOfRangeError", "RowStatistics"]
 
@@ -56,6 +57,8 @@ class RowStatistics:
     hidden : (rows, n_paired, n_paired) array
         Hidden part of the products.
     bins : (rows, bins) array
+    steps : (rows, columns) array
+        Observed scores, of `gapdrift.counting.observed`.
     sums : dict
         What `Counter.count` gives for the same rows.
     """
@@ -63,6 +66,7 @@ class RowStatistics:
     location: Matrix
     hidden: Matrix
     bins: Matrix
+    steps: NDArray[np.float32]
     sums: dict[str, NDArray[np.float64]]
 
 
@@ -96,6 +100,7 @@ class Counter:
         self._enough_of: tuple[KnownPatterns | None, Mask] = None, np.zeros(0, dtype=bool)
         largest = float(np.abs(self._table.scores).max(initial=0.0))
         self._score_sums = ScoreSums(len(profile.owner), profile.paired, largest)
+        self.crossed = CrossedSums(profile.owner, profile.is_category, len(histogram_axes))
         self._chunk = min(CHUNK, max(CHUNK_CELLS // max(len(profile.owner), 1), 16))
         # The first matrix column of each input column, and whether each has one.
         self._first_of = np.searchsorted(profile.owner, np.arange(len(histogram_axes)))
@@ -112,7 +117,7 @@ class Counter:
             Of all chunks.
         """
         sums = self._zeros()
-        bars = np.zeros((len(self.profile.owner), N_INTERVALS), dtype=np.int64)
+        bars = np.zeros((len(self.profile.owner), MAX_CELLS), dtype=np.int64)
         code = machine_code(n_rows) if self._can_compile else None
         totals = self._totals()
         for values, missing in _parts(chunks, self._chunk):
@@ -139,9 +144,16 @@ class Counter:
     ) -> None:
         """Add the statistics of some rows."""
         scored = self._score(values, missing, bars)
+        self._cross(sums, scored)
         for filled in self.filler.fill(scored.scores, scored.codes, scored.missing, totals):
             self._score_sums.add(sums, filled.expected)
             self._add_bins(sums, scored.identity[filled.rows], scored.codes[filled.rows], filled)
+
+    def _cross(self, sums: dict[str, Any], scored: _Scored) -> None:
+        """Add the products of observed cells."""
+        if self.crossed.size:
+            observed = (~scored.missing(slice(None))).astype(np.float32)
+            self.crossed.add(sums, steps_of(scored.scores), observed)
 
     def _count_compiled(
         self,
@@ -159,16 +171,19 @@ class Counter:
         together = np.zeros((table.n_bins, table.n_bins), dtype=np.int64)
         pattern_counts, rest = np.zeros(len(known)), np.empty(len(values), dtype=np.intp)
         expected = np.empty((len(values), len(self.profile.owner)))
+        steps = np.empty(expected.shape, dtype=np.float32)
+        observed = np.empty((len(values), len(self.histogram_axes)), dtype=np.float32)
         given = np.zeros((0, 0), dtype=bool) if missing is None else missing
         n_rest = code.count_rows(
             values, given, self._packed, known.slots, known.codes, MIX, known.arrays, self._enough(known),
             self.filler.precision.matrix, self._donors, np.arange(n_spread) * len(self._donors) // n_spread,
             table.products, table.squares, table.per_step, table.reach, UNIT, EXTRA_STEPS,
-            expected, totals.extra, counts, together, pattern_counts, bars, rest,
+            expected, steps, observed, totals.extra, counts, together, pattern_counts, bars, rest,
         )  # fmt: skip
         if n_rest < 0:
             raise OutOfRangeError("A number is out of range.")
         totals.add_counts(pattern_counts)
+        self.crossed.add(sums, steps, observed, code)
         sums["bins"] += counts / n_spread
         sums["bin_products"] += (together + together.T - np.diag(np.diag(together))) / n_spread**2
         self._score_sums.add(sums, np.delete(expected, rest[:n_rest], axis=0) if n_rest else expected, code)
@@ -198,13 +213,16 @@ class Counter:
             np.empty((n_rows, len(profile.owner))),
             np.empty((n_rows, n_paired, n_paired)),
             np.empty((n_rows, len(profile.centres))),
+            np.empty((n_rows, len(profile.owner)), dtype=np.float32),
             self._zeros(),
         )
-        bars = np.zeros((len(profile.owner), N_INTERVALS), dtype=np.int64)
+        bars = np.zeros((len(profile.owner), MAX_CELLS), dtype=np.int64)
         start, totals = 0, self._totals()
         for values, missing in _parts([rows], self._chunk):
             found.sums["cells"] += self._count_categories(values)
             scored = self._score(values, missing, bars)
+            found.steps[start : start + len(values)] = steps_of(scored.scores)
+            self._cross(found.sums, scored)
             for filled in self.filler.fill(scored.scores, scored.codes, scored.missing, totals):
                 places = start + np.arange(len(values))[filled.rows]
                 self._score_sums.add(found.sums, filled.expected)
@@ -227,11 +245,15 @@ class Counter:
 
     def _zeros(self) -> dict[str, NDArray[np.float64]]:
         n_bins = len(self.profile.centres)
-        return self._score_sums.zeros() | {
-            "bins": np.zeros(n_bins),
-            "bin_products": np.zeros((n_bins, n_bins)),
-            "cells": np.zeros(sum(map(len, self.histogram_axes))),
-        }
+        return (
+            self._score_sums.zeros()
+            | self.crossed.zeros()
+            | {
+                "bins": np.zeros(n_bins),
+                "bin_products": np.zeros((n_bins, n_bins)),
+                "cells": np.zeros(sum(map(len, self.histogram_axes))),
+            }
+        )
 
     def _add_bins(self, sums: dict[str, Any], identity: Codes, codes: Codes, filled: FilledRows) -> None:
         lacking = self._lacking(filled)
@@ -308,7 +330,7 @@ class Counter:
         scores = np.ascontiguousarray(self._table.scores_of(keys, hidden).T)
         for column, (cells, gone) in enumerate(zip(keys, hidden, strict=True)):
             intervals = self._intervals[column]
-            bars[column] += np.bincount(intervals.take(cells), minlength=N_INTERVALS)
+            bars[column] += np.bincount(intervals.take(cells), minlength=MAX_CELLS)
             # Missing values are in cell 0 as well.
             bars[column, intervals[0]] -= np.count_nonzero(gone)
         identity = (keys * self._mixer[:, None]).sum(axis=0, dtype=np.uint64)
@@ -352,7 +374,7 @@ class Counter:
     def _bars(self, bars: NDArray[np.int64]) -> Vector:
         """Counts of numbers, all columns one after the other; 0 in the places of categories."""
         parts = [
-            bars[place].astype(float) if axis.edges else np.zeros(len(axis))
+            bars[place, : len(axis)].astype(float) if axis.edges else np.zeros(len(axis))
             for place, axis in zip(self._first_of, self.histogram_axes, strict=True)
         ]
         return np.concatenate(parts) if parts else np.zeros(0)
@@ -371,7 +393,7 @@ def _cell_intervals(profile: Profile, histogram_axes: tuple[HistogramAxis, ...])
     found = np.zeros(places.shape, dtype=np.uint8)
     for column, owner in enumerate(profile.owner.tolist()):
         if histogram_axes[owner].edges:
-            found[column] = interval_of(places[column], histogram_axes[owner])
+            found[column] = histogram_axes[owner].cells_of(places[column])
     return found
 
 

@@ -9,7 +9,7 @@ from gapdrift._typing import Matrix, Vector
 from gapdrift.inference.contrast import Contrast, entry_p_values
 from gapdrift.inference.null import N_DRAWS, SMALLEST_EIGENVALUE
 
-__all__ = ["Component", "combine", "effective_number", "min_p", "sidak", "wald"]
+__all__ = ["Component", "combine", "effective_number", "min_p", "sidak", "sidak_all", "wald"]
 
 
 READ_AT = np.array([0.03, 0.05, 0.08])
@@ -62,7 +62,7 @@ def min_p(name: str, contrast: Contrast, draws: Matrix | None, seed: int = 1) ->
         return Component(name, sidak(smallest, n_usable), simulated, degrees_of_freedom=n_usable)
     least = 2.0 * ndtr(-np.abs(draws[:, contrast.usable]).max(axis=1))
     number = effective_number(least)
-    return Component(name, sidak(smallest, number), _sidak_all(least, number), degrees_of_freedom=n_usable)
+    return Component(name, sidak(smallest, number), sidak_all(least, number), degrees_of_freedom=n_usable)
 
 
 def wald(
@@ -152,7 +152,7 @@ def combine(name: str, parts: list[tuple[Component | None, float]]) -> Component
     least = np.min([component.simulated * heaviest / weight for component, weight in present], axis=0)
     simulated = np.minimum(least, CERTAIN)
     number = effective_number(simulated)
-    return Component(name, sidak(observed, number), _sidak_all(simulated, number))
+    return Component(name, sidak(observed, number), sidak_all(simulated, number))
 
 
 def effective_number(smallest: Vector) -> float:
@@ -179,6 +179,7 @@ def sidak(p_value: float, number: float) -> float:
     return float(-np.expm1(number * np.log1p(-min(p_value, CERTAIN))))
 
 
-def _sidak_all(p_values: Vector, number: float) -> Vector:
+def sidak_all(p_values: Vector, number: float | Vector) -> Vector:
+    """As `sidak`, for many p-values."""
     result: Vector = -np.expm1(number * np.log1p(-np.minimum(p_values, CERTAIN)))
     return result

@@ -18,6 +18,7 @@ __all__ = [
     "covariance_of",
     "entry_p_values",
     "standardised",
+    "tail_p_values",
 ]
 
 SMALLEST_VARIANCE = 1e-10
@@ -200,24 +201,29 @@ def standardised(contrast: Contrast) -> Vector:
 
 
 def entry_p_values(contrast: Contrast) -> Vector:
-    """Two-sided p-value of each entry: (statistics,); 1 where not usable.
+    """Two-sided p-value of each entry: (statistics,); 1 where not usable."""
+    found = tail_p_values(standardised(contrast), contrast.skewness, contrast.kurtosis)
+    return np.where(contrast.usable, found, 1.0)
+
+
+def tail_p_values(score: Vector, skewness: Vector, kurtosis: Vector) -> Vector:
+    """Two-sided p-values of standardised differences of some skewness and excess kurtosis.
 
     Notes
     -----
     A skew mean difference has the tails of a gamma distribution of the same skewness (Pearson III); one with
     heavier tails than that has those of Student's t of the same kurtosis.
     """
-    score = standardised(contrast)
     p_values = 2.0 * ndtr(-np.abs(score))
-    skew = np.abs(contrast.skewness) > 0.02
-    p_values[skew] = _gamma_p_values(score[skew], contrast.skewness[skew])
-    excess = contrast.kurtosis - 1.5 * contrast.skewness**2
+    skew = np.abs(skewness) > 0.02
+    p_values[skew] = _gamma_p_values(score[skew], skewness[skew])
+    excess = kurtosis - 1.5 * skewness**2
     heavy = excess > 0.02
     with np.errstate(invalid="ignore"):
         freedom = 4.0 + 6.0 / excess[heavy]
     student = 2.0 * stdtr(freedom, -np.abs(score[heavy]) * np.sqrt(freedom / (freedom - 2.0)))
     p_values[heavy] = np.maximum(p_values[heavy], student)
-    return np.where(contrast.usable, np.minimum(p_values, 1.0), 1.0)
+    return np.minimum(p_values, 1.0)
 
 
 def _gamma_p_values(score: Vector, skewness: Vector) -> Vector:

@@ -5,15 +5,25 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import ndtr
 
-from gapdrift._typing import Indices, Matrix, Vector
+from gapdrift._typing import Indices, Mask, Matrix, Vector
 from gapdrift.counting.evidence import Evidence
+from gapdrift.counting.observed import CrossedSums
 from gapdrift.counting.profile import N_AVERAGED, Profile
 from gapdrift.counting.statistics import squares_of, sums_of
 from gapdrift.inference.combination import Component, combine, effective_number, min_p, sidak, wald
 from gapdrift.inference.contrast import Contrast, Sample, Shape, compare, covariance_of, entry_p_values, standardised
-from gapdrift.inference.null import Null
+from gapdrift.inference.null import N_DRAWS, Null
+from gapdrift.inference.observed import (
+    ColumnTest,
+    CrossedShape,
+    CrossedTest,
+    column_tests,
+    crossed_test,
+    mechanism_p_values,
+)
 from gapdrift.inference.pearson import MIN_EXPECTED, SMALLEST_P
 from gapdrift.results import Finding
+from gapdrift.tables.histograms import HistogramAxis
 
 __all__ = [
     "Comparison",
@@ -36,6 +46,12 @@ ROWS_PER_RANK = 10
 MAX_CORRELATED = 400
 """Statistics whose correlation is known, at most; all pairs of more columns are taken as independent."""
 
+OBSERVED_WEIGHT = 0.4
+"""Weight of each test of observed cells, where that of location is 1."""
+
+UNSOUND = 0.05
+"""p-value of a column being missing at the same values as before below which its observed cells are not compared."""
+
 EQUAL_RATES = 0.02
 """Difference of the missing rates of a column below which they are treated as equal."""
 
@@ -56,6 +72,7 @@ class Comparison:
     cautious : Contrast
         The same, differences of values divided by how much more they vary than the sums say (`reference_error`).
     values_null, missing_null : Null
+    observed : ObservedTests
     """
 
     profile: Profile
@@ -65,6 +82,7 @@ class Comparison:
     cautious: Contrast
     values_null: Null
     missing_null: Null
+    observed: "ObservedTests"
 
     @property
     def shares(self) -> tuple[Vector, Vector]:
@@ -92,6 +110,27 @@ class Comparison:
 
 
 @dataclass(frozen=True, eq=False)
+class ObservedTests:
+    """Tests of observed cells alone.
+
+    Parameters
+    ----------
+    columns : list of ColumnTest or None
+        Of each input column; None where too little is observed.
+    crossed : CrossedTest
+    mechanism : (input columns,) array
+        p-values of columns being missing at the same values of others as before.
+    sound : (input columns,) array of bool
+        Columns whose observed cells may be compared: what they are missing at did not change.
+    """
+
+    columns: list[ColumnTest | None]
+    crossed: CrossedTest
+    mechanism: Vector
+    sound: Mask
+
+
+@dataclass(frozen=True, eq=False)
 class FeatureTests:
     """p-values and effect sizes of the input columns: (columns,) arrays."""
 
@@ -100,25 +139,41 @@ class FeatureTests:
 
 
 def make_comparison(
-    profile: Profile, shape: Shape, nulls: tuple[Null, Null], reference: Evidence, window: Evidence
+    profile: Profile,
+    shapes: tuple[Shape, CrossedShape],
+    nulls: tuple[Null, Null],
+    axes: tuple[HistogramAxis, ...],
+    reference: Evidence,
+    window: Evidence,
 ) -> Comparison:
     """Comparison of two sides.
 
     Parameters
     ----------
     profile : Profile
-    shape : Shape
+    shapes : pair of Shape and CrossedShape
     nulls : pair of Null
         Of the statistics of values and of missingness.
+    axes : tuple of HistogramAxis
     reference, window : Evidence
     """
+    shape, crossed_shape = shapes
     layout = profile.layout
     one, two = (
         Sample(side.n_rows, sums_of(layout, side.sums), squares_of(layout, side.sums)) for side in (reference, window)
     )
     contrast = compare(one, two, shape)
     cautious = contrast.scaled(1.0 / reference_error(profile, reference, window))
-    return Comparison(profile, reference, window, contrast, cautious, *nulls)
+    crossed = CrossedSums(profile.owner, profile.is_category, len(axes))
+    mechanism = mechanism_p_values(crossed, reference.sums["crossed"], window.sums["crossed"])
+    sound = mechanism >= UNSOUND if crossed.size else np.ones(len(axes), dtype=bool)
+    observed = ObservedTests(
+        column_tests(axes, reference.sums["cells"], window.sums["cells"]),
+        crossed_test(crossed, crossed_shape, reference.sums, window.sums, sound),
+        mechanism,
+        sound,
+    )
+    return Comparison(profile, reference, window, contrast, cautious, *nulls, observed)
 
 
 def reference_error(profile: Profile, reference: Evidence, window: Evidence) -> Vector:
@@ -184,8 +239,40 @@ def values_finding(comparison: Comparison) -> Finding:
         (_location(comparison), 1.0, _surest(cautious, comparison, layout.location)),
         (_dependence(comparison), 1.0, _surest(cautious, comparison, layout.dependence)),
         (_bins(comparison), 0.5, total_variation(comparison)),
+        _distributions(comparison),
+        _interactions(comparison),
     ]
     return _finding("values", parts)
+
+
+def _distributions(comparison: Comparison) -> tuple[Component | None, float, float]:
+    """Test of the distribution of each column, by its observed cells."""
+    tests = [
+        test
+        for test, sound in zip(comparison.observed.columns, comparison.observed.sound, strict=True)
+        if test is not None and sound
+    ]
+    if not tests:
+        return None, OBSERVED_WEIGHT, 0.0
+    surest = min(tests)
+    return _independent("distributions", surest.p_value, len(tests), 2), OBSERVED_WEIGHT, surest.effect_size
+
+
+def _interactions(comparison: Comparison) -> tuple[Component | None, float, float]:
+    """Test of the products of observed cells, but for plain ones, which dependence tells more of."""
+    crossed = comparison.observed.crossed
+    tested = np.flatnonzero(crossed.usable & ~crossed.is_plain)
+    if not len(tested):
+        return None, OBSERVED_WEIGHT, 0.0
+    surest = tested[crossed.p_values[tested].argmin()]
+    found = _independent("interactions", float(crossed.p_values[surest]), len(tested), 3)
+    return found, OBSERVED_WEIGHT, float(crossed.effects[surest])
+
+
+def _independent(name: str, smallest: float, number: int, seed: int) -> Component:
+    """Test by the smallest of some p-values, taken as independent of each other and of all other tests."""
+    simulated = np.random.default_rng(seed).random(N_DRAWS)
+    return Component(name, sidak(smallest, number), simulated, degrees_of_freedom=number)
 
 
 def missingness_finding(comparison: Comparison) -> Finding | None:

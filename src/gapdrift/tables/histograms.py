@@ -1,4 +1,4 @@
-"""Histograms of the observed cells of each column, to show the distributions of reference and window side by side."""
+"""Histograms of the observed cells of each column: to test its distribution, and to show it on both sides."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -10,10 +10,25 @@ from gapdrift.persistence.records import expect, stored
 from gapdrift.tables.encoding import Encoded
 from gapdrift.tables.schema import Column, Schema
 
-__all__ = ["N_INTERVALS", "HistogramAxis", "count_categories", "fit_axes", "interval_of"]
+__all__ = ["MAX_CELLS", "HistogramAxis", "count_categories", "fit_axes"]
 
 N_INTERVALS = 20
-"""Intervals of the histogram of a column of numbers."""
+"""Intervals of the histogram of a column of numbers that is shown."""
+
+N_QUANTILES = 24
+"""Cells with about equally many values of the reference."""
+
+ROWS_PER_CELL = 20
+"""Values of the reference in such a cell, at least."""
+
+MAX_REPEATED, MIN_REPEATED = 24, 0.01
+"""Numbers that the reference repeats so often have a cell each: how many, and their share of all values."""
+
+MAX_VALUES = 64
+"""Different numbers of a column that have a cell each."""
+
+MAX_CELLS = 96
+"""Cells of one column, at most."""
 
 
 @stored
@@ -24,17 +39,32 @@ class HistogramAxis:
     Parameters
     ----------
     edges : tuple of float
-        Limits of the intervals; the first and last interval also count what lies beyond. Empty for categories.
+        Limits of the intervals that are shown; the first and last one also count what lies beyond. Empty for
+        categories.
+    limits : tuple of float
+        Where one cell ends and the next begins: more of them, which include all inner edges.
     labels : tuple of str
         Categories, and "(other)" for those without a matrix column of their own. Empty for numbers.
     """
 
     edges: tuple[float, ...]
+    limits: tuple[float, ...]
     labels: tuple[str, ...]
 
     def __len__(self) -> int:
-        """Return the number of counts: intervals or categories."""
-        return len(self.labels) or max(len(self.edges) - 1, 0)
+        """Return the number of counts: cells of numbers, or categories."""
+        return len(self.labels) or (len(self.limits) + 1 if self.edges else 0)
+
+    def cells_of(self, values: Vector) -> Indices:
+        """Cell of each number."""
+        return np.searchsorted(self.limits, values, side="right")
+
+    def shown(self, counts: Vector) -> Vector:
+        """Counts of the intervals that are shown, or of categories, out of those of all cells."""
+        if not self.edges:
+            return counts
+        intervals = np.searchsorted(self.edges[1:-1], (-np.inf, *self.limits), side="right")
+        return np.bincount(intervals, counts, N_INTERVALS)
 
     def check_stored(self) -> None:
         """Check what was read from a file: edges that rise, or labels."""
@@ -42,6 +72,10 @@ class HistogramAxis:
         expect(len(self.edges) in {0, N_INTERVALS + 1}, f"{N_INTERVALS} intervals")
         rising = all(low <= high for low, high in pairwise(self.edges))
         expect(not self.edges or (rising and self.edges[0] < self.edges[-1]), "edges that rise")
+        expect(all(low < high for low, high in pairwise(self.limits)), "limits of cells that rise")
+        expect(len(self.limits) < MAX_CELLS, f"up to {MAX_CELLS} cells")
+        expect(set(self.edges[1:-1]) <= set(self.limits) or not self.edges, "limits of cells that include the edges")
+        expect(bool(self.edges) or not self.limits, "limits of cells of numbers only")
 
     def check_fits(self, column: Column) -> None:
         """Check that a grid read from a file is one of this column."""
@@ -69,19 +103,29 @@ def count_categories(values: Matrix, axis: HistogramAxis) -> Vector:
 
 def _fit_axis(rows: Encoded, schema: Schema, index: int, column: Column) -> HistogramAxis:
     if column.kind == "empty":
-        return HistogramAxis((), ())
+        return HistogramAxis((), (), ())
     if column.kind == "category":
-        return HistogramAxis((), (*column.categories, "(other)"))
+        return HistogramAxis((), (), (*column.categories, "(other)"))
     values = rows.values[:, schema.owner == index].ravel()
     present = values[~np.isnan(values)]
     low, high = np.quantile(present, [0.005, 0.995])
     if low == high:
         low, high = low - 0.5 * max(abs(low), 1.0), high + 0.5 * max(abs(high), 1.0)
-    return HistogramAxis(tuple(np.linspace(low, high, N_INTERVALS + 1).tolist()), ())
+    edges = np.linspace(low, high, N_INTERVALS + 1)
+    limits = np.unique(np.concatenate([edges[1:-1], _cell_limits(present)]))
+    return HistogramAxis(tuple(edges.tolist()), tuple(limits.tolist()), ())
 
 
-def interval_of(values: Vector, axis: HistogramAxis) -> Indices:
-    """Interval of each number in the histogram of its column."""
-    low, high = axis.edges[0], axis.edges[-1]
-    share = (np.clip(values, low, high) - low) / (high - low)
-    return np.clip(share * N_INTERVALS, 0, N_INTERVALS - 1).astype(np.intp)
+def _cell_limits(present: Vector) -> Vector:
+    """Limits of cells of equally many values, and around numbers that are repeated, halfway to the next ones."""
+    values, counts = np.unique(present, return_counts=True)
+    between = values[:-1] + 0.5 * np.diff(values)
+    if len(values) <= MAX_VALUES:
+        return between
+    n_cells = int(np.clip(len(present) // ROWS_PER_CELL, 2, N_QUANTILES))
+    wanted = np.arange(1, n_cells) / n_cells * len(present)
+    at_quantiles = np.minimum(np.searchsorted(np.cumsum(counts), wanted), len(between) - 1)
+    often = np.argsort(-counts, kind="stable")[:MAX_REPEATED]
+    often = often[counts[often] >= max(MIN_REPEATED * len(present), 5)]
+    around = np.concatenate([often - 1, often])
+    return between[np.unique(np.concatenate([at_quantiles, around[(around >= 0) & (around < len(between))]]))]

@@ -26,11 +26,11 @@ def make_histogram(axis: HistogramAxis, reference: Vector, window: Vector) -> Hi
     ----------
     axis : HistogramAxis
     reference, window : (counts,) arrays
-        Number of cells in each interval or category.
+        Number of observed values in each cell of the axis.
     """
     if not len(axis):
         return None
-    before, after = (counts / max(counts.sum(), 1.0) for counts in (reference, window))
+    before, after = (axis.shown(counts) / max(counts.sum(), 1.0) for counts in (reference, window))
     return Histogram(axis.labels, axis.edges, tuple(before.tolist()), tuple(after.tolist()))
 
 

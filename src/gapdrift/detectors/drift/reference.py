@@ -30,6 +30,7 @@ from gapdrift.inference.findings import (
     values_finding,
 )
 from gapdrift.inference.null import Null, correlation_of, effective_sample_size, shape_of
+from gapdrift.inference.observed import CrossedShape, describe_crossed
 from gapdrift.inference.pearson import SMALLEST_P
 from gapdrift.persistence.records import expect, expect_shape, expecting, stored
 from gapdrift.results import BinFinding, DriftResult, FeatureFinding, Finding
@@ -87,6 +88,8 @@ class DriftReference:
         Of the statistics of the reference's rows.
     values_null, missing_null : Null
         How these statistics vary together.
+    crossed_shape : CrossedShape
+        Of the products of observed cells.
     histogram_axes : tuple of HistogramAxis
     evidence : Evidence
         Of the reference itself.
@@ -101,6 +104,7 @@ class DriftReference:
     shape: Shape
     values_null: Null
     missing_null: Null
+    crossed_shape: CrossedShape
     histogram_axes: tuple[HistogramAxis, ...]
     evidence: Evidence
     origin: str
@@ -191,6 +195,7 @@ def fit_drift_reference(table: Any, settings: DriftSettings, rng: np.random.Gene
         described.shape,
         described.values_null,
         described.missing_null,
+        described.crossed_shape,
         histogram_axes,
         evidence,
         origin,
@@ -241,6 +246,7 @@ class _Description(NamedTuple):
     shape: Shape
     values_null: Null
     missing_null: Null
+    crossed_shape: CrossedShape
     sums: dict[str, NDArray[np.float64]] | None
 
 
@@ -255,7 +261,8 @@ def _describe(profile: Profile, counter: Counter, rows: Encoded, rng: np.random.
     values = _values_null(profile, found, shape)
     entries = _known_missing(layout)
     of_missing = Null(entries, correlation_of(missing[:, entries - layout.rates.start]), len(rows))
-    return _Description(shape, values, of_missing, found.sums if few else None)
+    crossed = describe_crossed(counter.crossed, found.steps, ~rows.missing)
+    return _Description(shape, values, of_missing, crossed, found.sums if few else None)
 
 
 def _known_missing(layout: Layout) -> Indices:
@@ -359,7 +366,12 @@ def _undetermined(reference: DriftReference, window: Evidence, alpha: float) -> 
 
 def _test(reference: DriftReference, window: Evidence, alpha: float) -> DriftResult:
     comparison = make_comparison(
-        reference.profile, reference.shape, (reference.values_null, reference.missing_null), reference.evidence, window
+        reference.profile,
+        (reference.shape, reference.crossed_shape),
+        (reference.values_null, reference.missing_null),
+        reference.histogram_axes,
+        reference.evidence,
+        window,
     )
     tests = _only_seen(feature_tests(comparison), comparison)
     values = _hardly_seen(values_finding(comparison), comparison)

@@ -1,0 +1,337 @@
+"""Tests of observed cells alone: the distribution of each column, how columns go together, and what is missing where.
+
+They hold whatever the data are like as long as cells are missing completely at random on both sides, at whatever rates,
+or at the same conditions on both. Where the conditions changed, as `mechanism_p_values` tells, the columns concerned are
+left to the tests of expected scores.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated, NamedTuple
+
+import numpy as np
+from scipy.special import bdtr, bdtrc, chdtrc, ndtr, ndtri
+
+from gapdrift._typing import Indices, Mask, Matrix, Vector
+from gapdrift.counting.observed import STEPS, TRIPLE_REACH, CrossedSums
+from gapdrift.inference.combination import sidak, sidak_all
+from gapdrift.inference.contrast import MAX_KURTOSIS, MAX_SKEWNESS, ROWS_PER_KURTOSIS, tail_p_values
+from gapdrift.inference.null import shape_of
+from gapdrift.persistence.records import INFINITE, expect, expect_shape, stored
+from gapdrift.tables.histograms import HistogramAxis
+
+__all__ = [
+    "ColumnTest",
+    "CrossedShape",
+    "CrossedTest",
+    "column_tests",
+    "crossed_test",
+    "describe_crossed",
+    "mechanism_p_values",
+]
+
+N_WAVES = 6
+"""Cosines of the ranks that a column's distribution is compared by (Neyman's smooth test)."""
+
+MIN_CELL = 5.0
+"""Expected values of a cell on the smaller side, at least."""
+
+MIN_OBSERVED = 20
+"""Observed values of a column on either side, and rows with both cells of a product, below which nothing is tested."""
+
+MIN_MISSING = 10
+"""Rows that miss a column below which the conditions of its being missing are not tested."""
+
+SMALLEST_EIGENVALUE = 0.02
+
+
+class ColumnTest(NamedTuple):
+    """Test of the observed values of one column.
+
+    Parameters
+    ----------
+    p_value : float
+    effect_size : float
+        Numbers: difference of the means of normal scores of the reference, or of their standard deviations, whichever
+        is larger. Categories: the share of values that would have to change.
+    """
+
+    p_value: float
+    effect_size: float
+
+
+@stored
+@dataclass(frozen=True, eq=False)
+class CrossedShape:
+    """How products of observed cells are distributed in the reference.
+
+    Parameters
+    ----------
+    variance, skewness, kurtosis : (entries,) arrays
+        In the order of `_entries`, then those of triples.
+    """
+
+    variance: Vector
+    skewness: Vector
+    kurtosis: Annotated[Vector, INFINITE]
+
+    def check_stored(self) -> None:
+        """Check what was read from a file: as many of each."""
+        size = len(np.atleast_1d(self.variance))
+        for name in ("variance", "skewness", "kurtosis"):
+            expect_shape(getattr(self, name), (size,), name)
+        expect(bool(np.all(self.variance >= 0.0)), "variances from 0")
+
+
+class CrossedTest(NamedTuple):
+    """Test of the products of observed cells.
+
+    Parameters
+    ----------
+    p_values : (entries,) array
+    usable : (entries,) array of bool
+    effects : (entries,) array
+        In products of standard deviations.
+    columns : (entries, 3) array of int
+        Input columns of each entry, one of them twice where there are two.
+    is_plain : (entries,) array of bool
+        Plain products of two scores, of which dependence is made up as well.
+    """
+
+    p_values: Vector
+    usable: Mask
+    effects: Vector
+    columns: Indices
+    is_plain: Mask
+
+
+def column_tests(axes: tuple[HistogramAxis, ...], reference: Vector, window: Vector) -> list[ColumnTest | None]:
+    """Test of each input column by the counts of its cells; None where too little is observed.
+
+    Parameters
+    ----------
+    axes : tuple of HistogramAxis
+    reference, window : (cells,) arrays
+        Counts of all columns, one after the other.
+    """
+    ends = np.cumsum([0, *map(len, axes)]).tolist()
+    found = []
+    for axis, start, stop in zip(axes, ends[:-1], ends[1:], strict=True):
+        before, after = reference[start:stop], window[start:stop]
+        enough = min(before.sum(), after.sum()) >= MIN_OBSERVED and np.count_nonzero(before + after) > 1
+        found.append(_column_test(axis, before, after) if enough else None)
+    return found
+
+
+def _column_test(axis: HistogramAxis, before: Vector, after: Vector) -> ColumnTest:
+    m, n = before.sum(), after.sum()
+    merged = _merge(before + after, MIN_CELL * (m + n) / min(m, n), ordered=bool(axis.edges))
+    cells = [np.bincount(merged, counts) for counts in (before, after)]
+    p_values = [_largest_cell(*cells), _smooth(before, after) if axis.edges else _pearson(*cells)]
+    return ColumnTest(sidak(min(p_values), 2), _column_effect(axis, before / m, after / n))
+
+
+def _merge(counts: Vector, least: float, *, ordered: bool) -> Indices:
+    """Group of each cell, so that each group has enough; neighbours are merged where cells have an order.
+
+    Examples
+    --------
+    >>> _merge(np.array([9.0, 1.0, 1.0, 9.0, 1.0]), 5.0, ordered=True)
+    array([0, 0, 0, 1, 1])
+    """
+    if not ordered:
+        rare = counts < least
+        groups = np.where(rare, 0, np.cumsum(~rare))
+        return np.unique(groups, return_inverse=True)[1].astype(np.intp)
+    groups, current, total = np.empty(len(counts), dtype=np.intp), 0, 0.0
+    for place, count in enumerate(counts.tolist()):
+        if total >= least and (count >= least or counts[place:].sum() >= least):
+            current, total = current + 1, 0.0
+        groups[place] = current
+        total += count
+    return groups
+
+
+def _largest_cell(before: Vector, after: Vector) -> float:
+    """p-value of the cell whose share changed most: exact given both counts together, times the number of cells."""
+    total = before + after
+    share = after.sum() / total.sum()
+    p_values = 2.0 * np.minimum(bdtr(after, total, share), np.where(after > 0, bdtrc(after - 1.0, total, share), 1.0))
+    return sidak(float(np.minimum(p_values, 1.0).min()), len(total))
+
+
+def _pearson(before: Vector, after: Vector) -> float:
+    total = before + after
+    if len(total) < 2:
+        return 1.0
+    m, n = before.sum(), after.sum()
+    share = np.where(total > 0, total, 1.0) / (m + n)
+    statistic = ((after / n - before / m) ** 2 / share).sum() / (1.0 / m + 1.0 / n)
+    return float(chdtrc(len(total) - 1, statistic))
+
+
+def _smooth(before: Vector, after: Vector) -> float:
+    """p-value of Neyman's smooth test: means of cosines of the common ranks, together."""
+    m, n, total = before.sum(), after.sum(), before + after
+    share = total / (m + n)
+    rank = np.cumsum(share) - share / 2.0
+    waves = np.sqrt(2.0) * np.cos(np.pi * np.arange(1, N_WAVES + 1)[:, None] * rank)
+    waves -= (waves @ share)[:, None]
+    covariance = (waves * share) @ waves.T
+    difference = waves @ (after / n - before / m)
+    values, vectors = np.linalg.eigh(covariance)
+    kept = values > SMALLEST_EIGENVALUE
+    if not kept.any():
+        return 1.0
+    statistic = ((difference @ vectors[:, kept]) ** 2 / values[kept]).sum() / (1.0 / m + 1.0 / n)
+    return float(chdtrc(int(kept.sum()), statistic))
+
+
+def _column_effect(axis: HistogramAxis, before: Vector, after: Vector) -> float:
+    if not axis.edges:
+        return float(0.5 * np.abs(after - before).sum())
+    scores = ndtri(np.clip(np.cumsum(before) - before / 2.0, 1e-4, 1.0 - 1e-4))
+    means = [side @ scores for side in (before, after)]
+    spreads = [np.sqrt(max(side @ scores**2 - mean**2, 0.0)) for side, mean in zip((before, after), means, strict=True)]
+    unit = max(spreads[0], 1e-3)
+    return float(max(abs(means[1] - means[0]), abs(spreads[1] - spreads[0])) / unit)
+
+
+def _entries(crossed: CrossedSums) -> tuple[Indices, Indices]:
+    """Two of u and w whose product is tested: different u, a u and a w, different w; not within one category."""
+    size = crossed.n_columns + len(crossed.numbers)
+    first, second = np.triu_indices(size)
+    owner = _owner(crossed)
+    is_folded = np.arange(size) >= crossed.n_columns
+    kept = (owner[first] != owner[second]) | (~is_folded[first] & is_folded[second])
+    return first[kept], second[kept]
+
+
+def _owner(crossed: CrossedSums) -> Indices:
+    """Input column behind each u and w."""
+    return np.concatenate([crossed.owner, crossed.owner[crossed.numbers]]) if crossed.size else crossed.owner[:0]
+
+
+def describe_crossed(crossed: CrossedSums, steps: Matrix, observed: Mask) -> CrossedShape:
+    """Distribution of the products in rows of the reference.
+
+    Parameters
+    ----------
+    crossed : CrossedSums
+    steps : (rows, columns) array
+    observed : (rows, input columns) array of bool
+    """
+    if not crossed.size:
+        return CrossedShape(*(np.zeros(0) for _ in range(3)))
+    values, owner = np.hstack([steps, np.abs(steps[:, crossed.numbers])]).astype(float), _owner(crossed)
+    present = observed.astype(float)
+    wide = present[:, owner]
+    counts = np.maximum(wide.sum(axis=0), 1.0)
+    centred = (values - (values * wide).sum(axis=0) / counts) * wide
+    first, second = _entries(crossed)
+    common = np.maximum((present.T @ present)[owner[first], owner[second]], 1.0)
+    powers = np.stack([((centred**power).T @ centred**power)[first, second] / common for power in (1, 2, 3, 4)])
+    bounded = np.clip(steps, -TRIPLE_REACH, TRIPLE_REACH).astype(float)
+    products = [bounded[:, part] for part in crossed.triples]
+    three = products[0] * products[1] * products[2]
+    everywhere = [present[:, crossed.owner[part]] for part in crossed.triples]
+    rows = np.maximum((everywhere[0] * everywhere[1] * everywhere[2]).sum(axis=0), 1.0)
+    of_three = np.stack([(three**power).sum(axis=0) / rows for power in (1, 2, 3, 4)])
+    return CrossedShape(*shape_of(np.hstack([powers, of_three])))
+
+
+def crossed_test(
+    crossed: CrossedSums, shape: CrossedShape, reference: dict[str, Matrix], window: dict[str, Matrix], sound: Mask
+) -> CrossedTest:
+    """Test of the products of observed cells, entry by entry.
+
+    Parameters
+    ----------
+    crossed : CrossedSums
+    shape : CrossedShape
+    reference, window : dict
+        Sums of `CrossedSums`.
+    sound : (input columns,) array of bool
+        Columns whose observed cells may be compared.
+    """
+    first, second = _entries(crossed)
+    owner = _owner(crossed)
+    one, two, three = (crossed.owner[part] for part in crossed.triples)
+    pairs = np.column_stack([owner[first], owner[second], owner[second]])
+    columns = np.concatenate([pairs, np.column_stack([one, two, three])])
+    (before, m), (after, n) = (_means(crossed, side, first, second) for side in (reference, window))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        scale = 1.0 / m + 1.0 / n
+        score = (after - before) / np.sqrt(shape.variance * scale)
+        skewness = shape.skewness * (1.0 / n**2 - 1.0 / m**2) / scale**1.5
+        kurtosis = shape.kurtosis * (1.0 / n**3 + 1.0 / m**3) / scale**2
+        # The variance is that of the reference, known from m rows.
+        kurtosis = kurtosis + 3.0 * (shape.kurtosis + 2.0) / m
+        usable = (np.minimum(m, n) >= MIN_OBSERVED) & (shape.variance > 1e-6) & np.isfinite(score)
+        usable &= (np.abs(skewness) <= MAX_SKEWNESS) & (kurtosis <= MAX_KURTOSIS)
+        usable &= (shape.kurtosis <= m / ROWS_PER_KURTOSIS) & sound[columns].all(axis=1)
+    p_values = np.ones(len(score))
+    p_values[usable] = tail_p_values(score[usable], skewness[usable], kurtosis[usable])
+    scales = np.concatenate([np.full(len(first), STEPS**2), np.full(len(one), STEPS**3)])
+    is_plain = np.concatenate([second < crossed.n_columns, np.zeros(len(one), dtype=bool)])
+    return CrossedTest(p_values, usable, np.abs(after - before) / scales, columns, is_plain)
+
+
+def _means(crossed: CrossedSums, sums: dict[str, Matrix], first: Indices, second: Indices) -> tuple[Vector, Vector]:
+    """Covariances over the rows with both cells, then means of triples; and the rows of each."""
+    size, owner = crossed.n_columns + len(crossed.numbers), _owner(crossed)
+    matrix = sums["crossed"]
+    counts = matrix[size + owner[first], size + owner[second]]
+    safe = np.maximum(counts, 1.0)
+    means = matrix[first, size + owner[second]] / safe, matrix[second, size + owner[first]] / safe
+    covariance = matrix[first, second] / safe - means[0] * means[1]
+    three, common = sums["triples"]
+    return np.concatenate([covariance, three / np.maximum(common, 1.0)]), np.concatenate([counts, common])
+
+
+def mechanism_p_values(crossed: CrossedSums, reference: Matrix, window: Matrix) -> Vector:
+    """Whether each input column is missing at the same values of the others on both sides: p-values.
+
+    Parameters
+    ----------
+    crossed : CrossedSums
+    reference, window : (size, size) arrays
+        Sums of products.
+
+    Notes
+    -----
+    For u and w of another column, the mean over rows that have this column less the mean over all rows is compared
+    between the sides. Under MCAR it is 0 on both, whatever the rates.
+    """
+    p_values = np.ones(crossed.n_inputs)
+    size, owner = crossed.n_columns + len(crossed.numbers), _owner(crossed)
+    if not size:
+        return p_values
+    (shift, factor, variance, m), (moved, share, spread, n) = (
+        _shifts(matrix, size, owner) for matrix in (reference, window)
+    )
+    total = m + n
+    pooled = (variance * m + spread * n) / np.maximum(total, 1.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        score = (moved - shift) / np.sqrt(pooled[:, None] * (factor + share))
+    usable = np.isfinite(score) & (owner[:, None] != np.arange(crossed.n_inputs)) & np.isfinite(factor + share)
+    tails = np.where(usable, 2.0 * ndtr(-np.abs(np.where(usable, score, 0.0))), 1.0)
+    numbers = usable.sum(axis=0)
+    return np.where(numbers > 0, sidak_all(tails.min(axis=0), np.maximum(numbers, 1)), 1.0)
+
+
+def _shifts(matrix: Matrix, size: int, owner: Indices) -> tuple[Matrix, Matrix, Vector, Vector]:
+    """For each u and w: its mean where each input column is observed less that of all rows, and the variance of that.
+
+    Then its variance in one row, and the rows that have it.
+    """
+    counts = matrix[size:, size:][owner]
+    all_rows = np.diagonal(matrix[size:, size:])[owner]
+    with_both = np.maximum(counts, 1.0)
+    mean = matrix[np.arange(size), size + owner] / np.maximum(all_rows, 1.0)
+    shift = matrix[:size, size:] / with_both - mean[:, None]
+    factor = np.where(counts >= MIN_OBSERVED, 1.0 / with_both - 1.0 / np.maximum(all_rows, 1.0)[:, None], np.inf)
+    lost = all_rows[:, None] - counts
+    # A handful of missing cells selects nothing.
+    few = lost < MIN_MISSING
+    variance = np.diagonal(matrix)[:size] / np.maximum(all_rows, 1.0) - mean**2
+    return np.where(few, 0.0, shift), np.where(few, 0.0, factor), variance, all_rows
