@@ -37,7 +37,7 @@ MAX_TRAINING_ROWS = 3_000
 MIN_MASKED_SHARE = 0.2
 """Smallest share of training rows in which a cell is hidden."""
 
-CHUNK_PAIRS = 100_000
+CHUNK_PAIRS = 10_000
 """Pairs whose features are held in memory at once."""
 
 MAX_SCALED_DISTANCE = 1e30

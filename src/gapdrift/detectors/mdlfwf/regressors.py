@@ -6,6 +6,7 @@ trees. The record predicts from then on and is what is stored, so that saving an
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Protocol, runtime_checkable
 
@@ -18,7 +19,7 @@ from sklearn.ensemble import (
 )
 from sklearn.linear_model import LinearRegression, Ridge
 
-from gapdrift._typing import Indices, Matrix, Vector
+from gapdrift._typing import Indices, Mask, Matrix, Vector
 from gapdrift.errors import StorageError
 from gapdrift.persistence.records import expect, expect_range, expect_shape, stored
 
@@ -40,7 +41,10 @@ MAX_NODES = 2_500_000
 """Largest number of nodes of all trees that are stored: 100 MB, three quarters of what a file may hold."""
 
 MAX_STEPS = 100_000
-"""Largest trees x levels that are stored: predicting takes as many steps, of some ten microseconds at least."""
+"""Largest trees x levels that are stored: the prediction for a pair takes as many steps, about a millisecond."""
+
+NODES_AT_ONCE = 30_000
+"""Trees x pairs that go down one level at once."""
 
 OUTPUTS = ("sum", "mean", "exp")
 """What a forest predicts: the sum of its trees, their mean, or the exponential of the sum."""
@@ -64,13 +68,7 @@ class Regressor(Protocol):
 @stored
 @dataclass(frozen=True, eq=False)
 class LinearModel:
-    """A linear regression.
-
-    Parameters
-    ----------
-    coefficients : (features,) array
-    intercept : float
-    """
+    """A linear regression, with one coefficient for each feature."""
 
     coefficients: Vector
     intercept: float
@@ -136,21 +134,29 @@ class Forest:
         cells = np.asarray(X, dtype=np.float32 if self.single_precision else float).ravel()
         first_cell = np.arange(len(X)) * self.n_features
         total = np.full(len(X), self.start)
-        for root in self.roots.tolist():
-            total += self.value.take(self._leaves(cells, first_cell, root))
+        at_once = NODES_AT_ONCE // max(len(X), 1) + 1
+        for start in range(0, len(self.roots), at_once):
+            leaves = self._leaves(cells, first_cell, self.roots[start : start + at_once])
+            # One tree after the other: the order decides the last digits.
+            for values in self.value.take(leaves):
+                total += values
         if self.output == "mean":
             total /= len(self.roots)
         return np.exp(total) if self.output == "exp" else total
 
-    def _leaves(self, cells: Any, first_cell: Indices, root: int) -> Indices:
-        """Leaf of a tree that each pair ends in: (pairs,)."""
-        children = self.children.ravel()
-        node, reached = np.full(len(first_cell), -1), np.full(len(first_cell), root)
-        while not np.array_equal(node, reached):
-            node = reached
-            is_greater = cells.take(first_cell + self.feature.take(node)) > self.threshold.take(node)
-            reached = children.take(2 * node + is_greater)
-        return node
+    def _leaves(self, cells: Any, first_cell: Indices, roots: Indices) -> Indices:
+        """Leaf that each pair ends in: (trees, pairs)."""
+        nodes, children = np.repeat(roots[:, None], len(first_cell), axis=1), self.children.ravel()
+        while self._is_inner.take(nodes).any():
+            is_greater = cells.take(first_cell + self.feature.take(nodes)) > self.threshold.take(nodes)
+            nodes = children.take(2 * nodes + is_greater)
+        return nodes
+
+    @cached_property
+    def _is_inner(self) -> Mask:
+        """Whether a node has children: (nodes,)."""
+        is_inner: Mask = np.any(self.children != np.arange(len(self.children))[:, None], axis=1)
+        return is_inner
 
     def to_stored(self) -> dict[str, Any]:
         """Fields as they are written, once they are known to be few enough to be read."""
@@ -160,18 +166,17 @@ class Forest:
     def check_stored(self) -> None:
         """Check what was read from a file: every way through a tree ends in a leaf, after not too many steps."""
         n_nodes = len(np.atleast_1d(self.feature))
-        for array, name in ((self.feature, "features"), (self.threshold, "thresholds"), (self.value, "values")):
-            expect_shape(array, (n_nodes,), f"{name} of nodes")
+        for array in (self.feature, self.threshold, self.value):
+            expect_shape(array, (n_nodes,), "features, thresholds and values of nodes")
         expect_shape(self.children, (n_nodes, 2), "children of nodes")
         expect_shape(self.roots, (-1,), "roots of trees")
         expect(self.output in OUTPUTS, f"an output out of {', '.join(OUTPUTS)}")
         expect(len(self.roots) > 0, "trees")
         expect_range(self.feature, 0, self.n_features, "features")
-        place = np.arange(n_nodes)
-        inner = (self.children != place[:, None]).any(axis=1)
-        expect((self.children[inner] > place[inner, None]).all(), "children after their parents")
-        reached = np.sort(np.concatenate([self.roots, self.children[inner].ravel()]))
-        expect(np.array_equal(reached, place), "trees in which one way leads to each node")
+        parents, children = np.flatnonzero(self._is_inner), self.children[self._is_inner]
+        expect((children > parents[:, None]).all(), "children after their parents")
+        reached = np.sort(np.concatenate([self.roots, children.ravel()]))
+        expect(np.array_equal(reached, np.arange(n_nodes)), "trees in which one way leads to each node")
         self._check_size()
 
     def _check_size(self) -> None:
@@ -179,7 +184,7 @@ class Forest:
         n_levels, nodes = 0, self.roots
         while len(nodes) and n_levels * len(self.roots) <= MAX_STEPS:
             n_levels += 1
-            nodes = self.children[nodes[self.children[nodes, 0] != nodes]].ravel()
+            nodes = self.children[nodes[self._is_inner[nodes]]].ravel()
         if n_levels * len(self.roots) > MAX_STEPS or len(self.feature) > MAX_NODES:
             raise StorageError(
                 f"The regressor has {len(self.roots):,} trees with {len(self.feature):,} nodes on {n_levels:,} or more "
@@ -253,19 +258,11 @@ def _json_value(value: Any) -> Setting:
 
 
 def as_record(regressor: Any, features: Matrix) -> Any:
-    """Record that predicts what a fitted regressor does, or the regressor itself, which cannot be stored.
+    """Record that predicts what a fitted regressor predicts, or else the regressor itself, which cannot be stored.
 
-    Parameters
-    ----------
-    regressor : Regressor
-        Fitted.
-    features : (pairs, features) array
-        Pairs for which both must predict the same.
-
-    Notes
-    -----
-    Histogram boosting has no public attribute with its trees: they are read from private ones, which are the same in
-    scikit-learn 1.5 and 1.9. If they change, the regressor predicts as it is and can no longer be stored.
+    Both must predict the same for ``features``, a (pairs, features) array. Histogram boosting has no public
+    attribute with its trees: they are read from private ones, which are the same in scikit-learn 1.5 and 1.9. If they
+    change, the regressor itself predicts, as one of another class does.
     """
     if type(regressor) not in _CONVERTERS:
         return regressor
