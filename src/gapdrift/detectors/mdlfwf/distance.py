@@ -16,7 +16,7 @@ from sklearn.ensemble import GradientBoostingRegressor, HistGradientBoostingRegr
 from gapdrift._random import draw_seed
 from gapdrift._threads import limit_threads
 from gapdrift._typing import Indices, Mask, Matrix, Vector
-from gapdrift.detectors.mdlfwf.regressors import REGRESSORS, Regressor, StoredRegressor, TrainingPairs, restore, store
+from gapdrift.detectors.mdlfwf.regressors import Forest, LinearModel, Regressor, as_record
 from gapdrift.errors import ParameterError
 from gapdrift.models.imputation import AnyImputer, ChainedRegressions, ConstantFill, FittedImputer, impute
 from gapdrift.persistence.records import StoredAs, expect, expect_shape, stored
@@ -37,7 +37,7 @@ MAX_TRAINING_ROWS = 3_000
 MIN_MASKED_SHARE = 0.2
 """Smallest share of training rows in which a cell is hidden."""
 
-CHUNK_PAIRS = 100_000
+CHUNK_PAIRS = 10_000
 """Pairs whose features are held in memory at once."""
 
 MAX_SCALED_DISTANCE = 1e30
@@ -45,9 +45,6 @@ MAX_SCALED_DISTANCE = 1e30
 
 MAX_IMPORTANCE_PAIRS = 500
 """Largest number of pairs on which permutation importances are measured."""
-
-MAX_KEPT_BYTES = 32 * 2**20
-"""Largest memory for the training pairs that are kept with a model: about half a million pairs."""
 
 MAX_SHUFFLED_CELLS = 4_000_000
 """Largest number of cells of shuffled copies in memory at once."""
@@ -63,8 +60,8 @@ class LearnedDistance:
 
     Parameters
     ----------
-    regressor : Regressor
-        Fitted on all training pairs.
+    regressor : Forest, LinearModel or Regressor
+        Learned from all training pairs; one that is neither of the first two cannot be stored.
     imputers : tuple of FittedImputer
         Fitted on the reference.
     error : float
@@ -73,16 +70,13 @@ class LearnedDistance:
         Importance of each pair feature, in all 1: missing cells of the first row, of the second row, imputed distances.
     scale : float
         The regressor's unit of distance: boosted trees compute in single precision, so distances are scaled.
-    pairs : TrainingPairs or None
-        Kept if the regressor can be stored, by fitting it again, and the pairs are not too many.
     """
 
-    regressor: Annotated[Regressor, StoredAs(StoredRegressor)]
+    regressor: Annotated[Forest | LinearModel | Regressor, StoredAs(Forest | LinearModel)]
     imputers: tuple[AnyImputer, ...]
     error: float
     importances: Vector
     scale: float = 1.0
-    pairs: TrainingPairs | None = None
 
     def to_centres(self, values: Matrix, missing: Mask, centres: Matrix) -> Matrix:
         """Distances of incomplete rows to complete centres: (rows, bins)."""
@@ -110,15 +104,6 @@ class LearnedDistance:
         np.clip(features, None, MAX_SCALED_DISTANCE, out=features)
         return np.clip(_predict(self.regressor, features), 0.0, None) * self.scale
 
-    def to_stored(self) -> dict[str, Any]:
-        """Fields as they are written: the regressor by how to fit it again."""
-        return vars(self) | {"regressor": store(self.regressor, self.pairs)}
-
-    @classmethod
-    def from_stored(cls, regressor: StoredRegressor, pairs: TrainingPairs | None, **rest: Any) -> "LearnedDistance":
-        """Model of what was read from a file."""
-        return cls(regressor=restore(regressor, pairs), pairs=pairs, **rest)
-
     def check_stored(self) -> None:
         """Check what was read from a file: errors and units that make sense."""
         expect(self.error >= 0 and self.scale > 0, "an error from 0 and a positive scale")
@@ -130,7 +115,7 @@ class LearnedDistance:
         n_features = 2 * n_columns + len(self.imputers)
         _check_imputers(self.imputers, size, n_bins * n_features)
         expect_shape(self.importances, (n_features,), "importances")
-        found = 0 if self.pairs is None else self.pairs.n_indicators + self.pairs.imputed.shape[1]
+        found = self.regressor.n_features if isinstance(self.regressor, Forest | LinearModel) else None
         expect(found == n_features, f"a regressor of {n_features} features, not {found}")
 
 
@@ -273,8 +258,7 @@ def learn_distance(
     error = _validation_error(template, features, distances, folds, n_splits) * scale
     fitted = _fit(template, features, distances)
     importances = _importances(fitted, features, distances, rng)
-    pairs = _keep_pairs(fitted, features, distances, len(imputers))
-    return LearnedDistance(fitted, imputers, error, importances, scale, pairs)
+    return LearnedDistance(as_record(fitted, features), imputers, error, importances, scale)
 
 
 def published_regressor() -> Any:
@@ -299,15 +283,7 @@ def _fit(template: Regressor, features: Matrix, distances: Vector) -> Any:
     return fitted
 
 
-def _keep_pairs(fitted: Regressor, features: Matrix, distances: Vector, n_imputers: int) -> TrainingPairs | None:
-    """Training pairs, if the regressor can be stored and they are not too many."""
-    bytes_per_pair = -(-features.shape[1] // 8) + 8 * (n_imputers + 1)
-    affordable = len(features) * bytes_per_pair <= MAX_KEPT_BYTES
-    storable = type(fitted) in REGRESSORS.values()
-    return TrainingPairs.of(features, distances, n_imputers) if storable and affordable else None
-
-
-def _predict(regressor: Regressor, features: Matrix) -> Vector:
+def _predict(regressor: Any, features: Matrix) -> Vector:
     """Predictions as a vector of finite numbers; anything else raises a ParameterError that names the regressor."""
     try:
         predicted = np.asarray(regressor.predict(features), dtype=float).reshape(-1)
