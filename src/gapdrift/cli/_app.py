@@ -118,10 +118,7 @@ def test(reference: str, window: str, alpha: float | None, **options: Any) -> No
 @click.argument("reference")
 @click.argument("stream")
 @click.option(
-    "--window",
-    required=True,
-    metavar="N|TIME",
-    help="Rows in a window, or its length in time, such as 1h (with --time-column).",
+    "--window", required=True, metavar="N|TIME", help="Rows in a window, or a time such as 1h (with --time-column)."
 )
 @click.option("--step", metavar="N|TIME", help="From one window to the next. Below --window, windows overlap.")
 @click.option(
