@@ -45,9 +45,7 @@ class DaskEngine:
         chosen = np.sort(rng.choice(n_rows, max_rows, replace=False)) if n_rows > max_rows else np.arange(n_rows)
         bounds = np.concatenate([[0], np.cumsum(sizes)])
         places = [chosen[(chosen >= start) & (chosen < stop)] - start for start, stop in pairwise(bounds.tolist())]
-        taken = dask.compute(
-            *(dask.delayed(_take_rows)(part, place) for part, place in zip(parts, places, strict=True))
-        )
+        taken = dask.compute(*(dask.delayed(_take)(part, place) for part, place in zip(parts, places, strict=True)))
         return pd.concat(taken, ignore_index=True), n_rows
 
 
@@ -60,5 +58,5 @@ def _add_up(parts: list[Evidence]) -> Evidence:
     return sum(parts[1:], parts[0])
 
 
-def _take_rows(part: Any, places: Any) -> Any:
+def _take(part: Any, places: Any) -> Any:
     return part.iloc[places]

@@ -201,8 +201,7 @@ def open_files(
     Parameters
     ----------
     place : str or path
-        A file, a folder (all its files with a known ending, and those of its subfolders), or a glob such as
-        ``day-*.parquet``.
+        A file, a folder (files with a known ending, also in subfolders), or a glob such as ``day-*.parquet``.
     file_format : {"csv", "parquet", "feather"}, optional
         Format of the files, whatever their endings are.
     separator, decimal, encoding : str, optional

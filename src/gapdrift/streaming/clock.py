@@ -22,7 +22,6 @@ Micros = NDArray[np.int64]
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
 EARLIEST, LATEST = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)
-"""A day within what `datetime` can hold, so that any time zone can be added."""
 
 UNITS = {
     "us": timedelta(microseconds=1),

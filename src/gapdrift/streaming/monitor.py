@@ -53,13 +53,12 @@ class Monitor:
         Column with a key of each row. A row with the key of another row within the last two window lengths is not
         counted. The column is not compared.
     lateness : str or timedelta, optional
-        How much earlier than the latest time so far the time of a row may be, for the row to be counted. The default is
-        0.
+        How much earlier than the latest time so far a row may be and still be counted; 0 by default.
     warning_every : float, optional
         Like ``false_alarm_every``, for the warning zone. The default is a tenth of ``false_alarm_every``.
     adapt : int, optional
-        Number of consecutive windows in the drift zone after which a new reference is fitted on their rows. The default
-        is never.
+        Number of consecutive windows in the drift zone after which a new reference is fitted on their rows. The
+        default is never.
 
     Attributes
     ----------
@@ -391,7 +390,6 @@ class Monitor:
         return self._packed_panes[pane.number]
 
     def _remember_zones(self, decided: list[WindowResult]) -> tuple[WindowResult, ...]:
-        """The decided windows, after setting which zones they are in."""
         zones = {window.zone for window in decided}
         self.drift_detected, self.warning_detected = "drift" in zones, "warning" in zones
         return tuple(decided)

@@ -41,8 +41,7 @@ class WindowResult:
     reference : str
         Fingerprint of the reference that the window was compared with.
     warnings : tuple of str
-        Sentences about rows that were not counted and references that were replaced; those about the test are in
-        ``result``.
+        Sentences about rows not counted and references replaced; those about the test are in ``result``.
 
     Examples
     --------

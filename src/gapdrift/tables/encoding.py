@@ -46,7 +46,7 @@ class Encoded:
 
 
 def probe_rows(schema: Schema) -> Encoded:
-    """Three rows to try out what was read from a file: half of the columns missing, none, all."""
+    """Three rows to try out a detector that was read from a file: with half of the columns missing, none, and all."""
     missing = np.zeros((3, len(schema.columns)), dtype=bool)
     missing[0, ::2] = True
     missing[2] = True
@@ -97,7 +97,7 @@ def numeric_chunks(table: Table, schema: Schema, notes: set[str], n_rows: int) -
     """Rows of an all-numeric table in chunks, NaN where missing, without a copy of the whole table.
 
     None if the reference has a column that is not numeric, or if the table has one that is not stored as floats: such a
-    table needs `encode`. Numbers are not checked for being finite or too large.
+    table needs `encode`. It is not checked whether numbers are finite and not too large.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def numeric_chunks(table: Table, schema: Schema, notes: set[str], n_rows: int) -
     notes : set of str
         Sentences for the user; those about this table are added.
     n_rows : int
-        Most rows of one chunk.
+        Largest number of rows in a chunk.
     """
     if any(column.kind != "number" for column in schema.columns):
         return None
@@ -138,7 +138,7 @@ def _check_encoded(rows: Encoded, schema: Schema) -> Encoded:
 
 
 def _match_columns(source: Table, schema: Schema) -> list[str]:
-    """Sentences about columns that are ignored; a column that is lacking raises a SchemaError."""
+    """Sentences about columns that are ignored; a column that the table lacks raises a SchemaError."""
     if source.named != schema.named:
         got, expected = ("names", "none") if source.named else ("no names", "names")
         raise SchemaError(
@@ -211,12 +211,12 @@ def _positions(data: RawColumn, own: dict[str, int], column: Column) -> Indices:
     """Matrix column of each cell; a category without its own goes into a group chosen by a hash of its name."""
     if data.kind == "text":
         cells = np.where(data.missing, "", data.values).tolist()
-        place = {name: _position(str(name), own, column) for name in set(cells)}
-        return np.fromiter(map(place.__getitem__, cells), dtype=np.intp, count=len(cells))
+        position = {name: _position(str(name), own, column) for name in set(cells)}
+        return np.fromiter(map(position.__getitem__, cells), dtype=np.intp, count=len(cells))
     values, first, inverse = np.unique(data.values, return_index=True, return_inverse=True)
-    few = replace(data, values=values, missing=data.missing[first])
-    places = [_position(str(name), own, column) for name in as_categories(few)]
-    return np.array(places, dtype=np.intp)[inverse.reshape(-1)]
+    distinct = replace(data, values=values, missing=data.missing[first])
+    positions = [_position(str(name), own, column) for name in as_categories(distinct)]
+    return np.array(positions, dtype=np.intp)[inverse.reshape(-1)]
 
 
 def _position(category: str, own: dict[str, int], column: Column) -> int:
