@@ -1,6 +1,6 @@
 """The command line: arguments, progress, exit codes. Needs the extra ``cli``.
 
-Exit codes: 0 done, 1 error, 3 drift where ``--fail-on-drift`` was asked for.
+Exit codes: 0 done, 1 error, 3 drift (with ``--fail-on-drift``).
 """
 
 import errno
@@ -20,7 +20,7 @@ class ExitCode(IntEnum):
     DONE = 0
     ERROR = 1
     DRIFT = 3
-    """Only where ``--fail-on-drift`` was asked for."""
+    """Only with ``--fail-on-drift``."""
 
 
 def main(arguments: list[str] | None = None) -> None:

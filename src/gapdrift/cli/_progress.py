@@ -16,7 +16,7 @@ def progress(what: str, total: int | None, *, steps: bool = False) -> Iterator[C
     what : str
         Text beside the bar.
     total : int or None
-        Bytes or steps in all; None if that is not known.
+        Total number of bytes or steps; None if it is not known.
     steps : bool, default False
         Whether progress is measured in steps, not in bytes.
     """

@@ -170,7 +170,7 @@ def _check_adapt(adapt: Any, detector: Detector) -> int | None:
     seed = detector.get_params(deep=False).get("random_state", 0)
     if adapt is not None and not isinstance(seed, int | np.integer):
         raise ParameterError(
-            "adapt fits new references, which must come out the same when a stopped run goes on: expected a detector "
+            "adapt fits new references, which must come out the same when a stopped run continues: expected a detector "
             "with a whole number as random_state."
         )
     return check_count("adapt", adapt, 1, optional=True)

@@ -111,10 +111,10 @@ def numeric_chunks(table: Table, schema: Schema, notes: set[str], n_rows: int) -
     if any(column.kind != "number" for column in schema.columns):
         return None
     notes.update(_match_columns(table, schema))
-    whole = table.frame
-    if isinstance(whole, np.ndarray) and whole.dtype == np.float64 and not isinstance(whole, np.ma.MaskedArray):
+    frame = table.frame
+    if isinstance(frame, np.ndarray) and frame.dtype == np.float64 and not isinstance(frame, np.ma.MaskedArray):
         names = [column.name for column in schema.columns]
-        return iter([whole]) if names == list(table.names) else None
+        return iter([frame]) if names == list(table.names) else None
     columns = table.floats([column.name for column in schema.columns])
     return None if columns is None else _stack_in_chunks(columns, table.n_rows, n_rows)
 

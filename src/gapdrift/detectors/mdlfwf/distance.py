@@ -198,7 +198,7 @@ def training_rates(rates: Vector) -> Vector:
     rates : (columns,) array
         The same if they hide a cell in at least a fifth of the rows. Otherwise they are multiplied until they do, since
         too few hidden cells teach nothing. If nothing is missing in the reference, all columns get the same rate, so
-        that windows with missing values can be counted nevertheless.
+        that windows with missing values can still be counted.
 
     Examples
     --------

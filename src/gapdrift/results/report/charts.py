@@ -41,11 +41,11 @@ def draw_distribution(column: str, histogram: Histogram) -> str:
     return _draw_categories(column, histogram) if histogram.labels else _draw_numbers(column, histogram)
 
 
-def draw_shares(before: float, after: float, largest: float) -> str:
-    """Two bars, one above the other; a share of ``largest`` fills the width."""
+def draw_shares(before: float, after: float, full_width: float) -> str:
+    """Two bars, one above the other; a share of ``full_width`` fills the width."""
     width = 160.0
     bars = "".join(
-        element("rect", x=0.0, y=y, width=max(width * share / largest, 0.8), height=9.0, rx=1.5, kind=kind)
+        element("rect", x=0.0, y=y, width=max(width * share / full_width, 0.8), height=9.0, rx=1.5, kind=kind)
         for y, share, kind in ((1.0, before, "reference"), (13.0, after, "window-bar"))
         if share
     )

@@ -35,7 +35,7 @@ def figure(size: tuple[float, float], title: str, content: str, *, detail: str =
     content : str
         SVG.
     detail : str
-        What the picture tells.
+        What the picture shows, in more detail.
     kind : str
         CSS class.
     """

@@ -25,7 +25,7 @@ MEANINGS = {
 QUANTITIES: Mapping[str, Callable[[Finding], str]] = {
     "Statistic": lambda finding: "" if finding.statistic is None else format_number(finding.statistic),
     "Degrees of freedom": lambda finding: "" if (n := finding.degrees_of_freedom) is None else format_count(n),
-    "p-value": lambda each: escape_text(format_p_value(each.p_value)) if each.determined else "not tested",
+    "p-value": lambda test: escape_text(format_p_value(test.p_value)) if test.determined else "not tested",
     "Effect size": lambda finding: render_effect(finding.effect_size),
 }
 """Columns of the table, with the HTML of a finding's cell; a column that is empty for every test is left out."""
