@@ -24,7 +24,7 @@ class ChangeFound:
     delay_rows : int or None
         Number of rows from the change until that window was decided.
     delay_windows : int or None
-        Number of windows from the change up to and including that one: 1 means that the first could tell.
+        Number of windows from the change up to and including that one; 1 if the first of them found it.
     alarms : int
         Number of windows in the drift zone that belong to this change, including the first.
 
