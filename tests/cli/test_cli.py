@@ -184,7 +184,7 @@ def test_overrides(tmp_path):
         "1234", key=features["shop"]["histogram"]["labels"].index
     )
     assert features["size"]["missing_reference"] == pytest.approx((frame["size"][:200] == -200).mean())
-    assert any("no numbers, such as 'broken'" in note for note in found["warnings"])
+    assert any("not numbers, such as 'broken'" in note for note in found["warnings"])
 
 
 @pytest.mark.parametrize(

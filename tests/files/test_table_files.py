@@ -95,7 +95,7 @@ def test_what_is_given_is_not_looked_for(tmp_path):
 
 
 def test_compressed_csv_tells_its_progress(tmp_path, monkeypatch):
-    monkeypatch.setattr(csv_module, "BLOCK", 1 << 20)
+    monkeypatch.setattr(csv_module, "BLOCK_BYTES", 1 << 20)
     path = tmp_path / "t.csv.gz"
     rng = np.random.default_rng(0)
     lines = "\n".join(f"{x:.6f},{y:.6f}" for x, y in rng.normal(size=(200_000, 2)))
@@ -179,7 +179,7 @@ def test_endings_nobody_knows(tmp_path):
     path.touch()
     with pytest.raises(InputError, match="none of the endings"):
         open_files(path)
-    with pytest.raises(InputError, match="fits no file"):
+    with pytest.raises(InputError, match="matches no file"):
         open_files(str(tmp_path / "*.parquet"))
 
 
@@ -274,7 +274,7 @@ def test_csv_cells_become_what_they_look_like(tmp_path):
     assert found["n"][-3:] == [1.5, None, None]
     assert found["code"][-2:] == ["010", None]
     assert found["c"][-2:] == ["y", "1"]
-    assert files.notes == ("Column 'n' has 1 cell(s) that are no numbers, such as 'broken': they count as missing.",)
+    assert files.notes == ("Column 'n' has 1 cell(s) that are not numbers, such as 'broken': they count as missing.",)
     assert typed(open_files(path), numbers=["c"])["c"][-2:] == [None, 1.0]
     assert typed(files, start=30) == {"n": [None, None], "code": ["010", None], "c": ["y", "1"]}
     drawn, n_rows = files.sample(10, np.random.default_rng(0))

@@ -1,4 +1,4 @@
-"""Rows of this machine that come in chunks: files, Arrow datasets and streams, iterators of tables."""
+"""Engine for rows that this machine reads in chunks: files, Arrow datasets and streams, iterators of tables."""
 
 from collections.abc import Iterator
 from itertools import chain
@@ -16,10 +16,10 @@ __all__ = ["LocalEngine"]
 
 
 class LocalEngine:
-    """Counts chunk after chunk."""
+    """Engine that counts one chunk after the other."""
 
     def count(self, count: Count, rows: Any, ignored: tuple[str, ...]) -> list[Evidence]:
-        """Evidence of all chunks, added up; nothing where there is none."""
+        """Evidence of all chunks, added up; an empty list if there are no chunks."""
         total: list[Evidence] = []
         for chunk in _chunks(rows, ignored):
             evidence = count(chunk)
@@ -36,21 +36,21 @@ class LocalEngine:
 
 
 def _chunks(rows: Any, ignored: tuple[str, ...]) -> Iterator[Any]:
-    """Tables, one after the other."""
+    """Tables of the rows, one after the other."""
     kind = type(rows).__name__
     if isinstance(rows, str | PathLike):
         yield from _read_files(rows)
     elif kind.endswith("Dataset"):
         names = [name for name in rows.schema.names if name not in ignored]
-        yield from _tables(rows.to_batches(columns=names, batch_size=CHUNK_ROWS, batch_readahead=2))
+        yield from _batches_as_tables(rows.to_batches(columns=names, batch_size=CHUNK_ROWS, batch_readahead=2))
     elif kind.endswith("Scanner"):
-        yield from _tables(rows.to_batches())
+        yield from _batches_as_tables(rows.to_batches())
     else:
-        yield from _tables(rows)
+        yield from _batches_as_tables(rows)
 
 
-def _tables(chunks: Iterator[Any]) -> Iterator[Any]:
-    """Chunks as they come; record batches as tables."""
+def _batches_as_tables(chunks: Iterator[Any]) -> Iterator[Any]:
+    """Chunks, with record batches turned into tables."""
     for chunk in chunks:
         if type(chunk).__module__.startswith("pyarrow") and type(chunk).__name__ == "RecordBatch":
             import pyarrow as pa  # noqa: PLC0415
@@ -65,13 +65,13 @@ def _read_files(place: str | PathLike[str]) -> Iterator[Any]:
     if FORMATS[files.file_format].is_text:
         raise InputError(
             f"{place} is a CSV file, which does not say what its columns hold. Read it with "
-            "gapdrift.files.open_files, or use the command line (gapdrift compare): both find out."
+            "gapdrift.files.open_files, or use the command line (gapdrift compare): both infer that."
         )
     return files.tables()
 
 
 def _as_arrow(chunk: Any) -> Any:
-    """Table of a chunk of an iterator, to draw a sample from."""
+    """Chunk as a pyarrow table, from which a sample can be drawn."""
     import narwhals as nw  # noqa: PLC0415
     import pyarrow as pa  # noqa: PLC0415
 

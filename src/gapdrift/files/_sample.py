@@ -14,12 +14,12 @@ Numbers = NDArray[np.float64]
 
 
 def sample_rows(chunks: Iterable[Any], max_rows: int, rng: np.random.Generator) -> tuple[Any, int]:
-    """At most ``max_rows`` rows of all chunks, each equally likely, in their order; and the number of all rows.
+    """Uniform sample of at most ``max_rows`` rows of all chunks, in their order; and the number of all rows.
 
     Notes
     -----
-    Each row gets a random number, and the rows with the smallest numbers stay. The sample does not depend on how the
-    rows are divided into chunks.
+    Each row gets a random number, and the rows with the smallest numbers are kept. The sample does not depend on how
+    the rows are divided into chunks.
     """
     import pyarrow as pa  # noqa: PLC0415
 
@@ -29,17 +29,17 @@ def sample_rows(chunks: Iterable[Any], max_rows: int, rng: np.random.Generator) 
     for chunk in chunks:
         n_rows += len(chunk)
         fresh = rng.random(len(chunk))
-        # A row with a larger number than the sample already has can never stay.
+        # A full sample cannot gain a row whose number is larger than all of its own.
         chosen = fresh < (draws.max() if len(draws) >= max_rows else 1.0)
         kept.append(chunk.filter(pa.array(chosen)))
         draws = np.concatenate([draws, fresh[chosen]])
         if len(draws) > 2 * max_rows:
-            kept, draws = _smallest(kept, draws, max_rows)
-    kept, _ = _smallest(kept, draws, max_rows)
+            kept, draws = _keep_smallest(kept, draws, max_rows)
+    kept, _ = _keep_smallest(kept, draws, max_rows)
     return kept[0], n_rows
 
 
-def _smallest(tables: list[Any], draws: Numbers, max_rows: int) -> tuple[list[Any], Numbers]:
+def _keep_smallest(tables: list[Any], draws: Numbers, max_rows: int) -> tuple[list[Any], Numbers]:
     import pyarrow as pa  # noqa: PLC0415
 
     table = _concatenate(tables)
@@ -50,7 +50,7 @@ def _smallest(tables: list[Any], draws: Numbers, max_rows: int) -> tuple[list[An
 
 
 def _concatenate(tables: list[Any]) -> Any:
-    """Tables one below the other; a column whose type differs becomes numbers or text."""
+    """One table of all rows; a column whose type differs between tables becomes numbers or text."""
     import pyarrow as pa  # noqa: PLC0415
 
     for index, name in enumerate(tables[0].column_names):

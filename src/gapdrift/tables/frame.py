@@ -25,7 +25,7 @@ MIN_MAGNITUDE = 1e-290
 """Smaller numbers are treated as 0."""
 
 PROBED_CELLS = 64
-"""Cells that are examined first: where one of them settles the question, the others need not be read."""
+"""Number of cells that are examined first: if one of them settles the question, the others need not be read."""
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,8 @@ class RawColumn:
     kind : {"number", "integer", "text", "date"}
         "integer" if all numbers that are present are whole, however they are stored.
     values : (rows,) array
-        For "number" and "integer", floats with NaN where missing; for "text", str objects; for "date", not to be
-        used.
+        For "number" and "integer", floats with NaN where missing; for "text", str objects; for "date", without
+        meaning.
     missing : (rows,) array of bool
     is_boolean : bool
         Whether the numbers are booleans.
@@ -232,7 +232,7 @@ def _check_names(names: tuple[str, ...]) -> None:
 
 
 def quote(names: Sequence[str], max_names: int = 12) -> str:
-    """Names in quotation marks, for a message; the first few where there are many.
+    """Names in quotation marks, for a message; only the first few if there are many.
 
     Examples
     --------

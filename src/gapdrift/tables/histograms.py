@@ -13,13 +13,13 @@ from gapdrift.tables.schema import Column, Schema
 __all__ = ["N_INTERVALS", "HistogramAxis", "count_categories", "fit_axes", "interval_of"]
 
 N_INTERVALS = 20
-"""Intervals of the histogram of a column of numbers."""
+"""Number of intervals in the histogram of a column of numbers."""
 
 
 @stored
 @dataclass(frozen=True)
 class HistogramAxis:
-    """What the cells of one column are counted by: intervals of numbers, or categories.
+    """Intervals or categories by which the cells of one column are counted.
 
     Parameters
     ----------
@@ -44,12 +44,12 @@ class HistogramAxis:
         expect(not self.edges or (rising and self.edges[0] < self.edges[-1]), "edges that rise")
 
     def check_fits(self, column: Column) -> None:
-        """Check that a grid read from a file is one of this column."""
+        """Check that an axis read from a file belongs to this column."""
         if column.kind == "category":
             fits = self.labels == (*column.categories, "(other)")
         else:
             fits = bool(self.edges) == (column.kind == "number") and not self.labels
-        expect(fits, "grids of the columns")
+        expect(fits, "histogram axes of the columns")
 
 
 def fit_axes(rows: Encoded, schema: Schema) -> tuple[HistogramAxis, ...]:

@@ -41,7 +41,7 @@ CHUNK_PAIRS = 10_000
 """Pairs whose features are held in memory at once."""
 
 MAX_SCALED_DISTANCE = 1e30
-"""Larger distances, in the regressor's unit, are cut to this: its single precision ends at 3e38."""
+"""Larger distances, in the regressor's unit, are replaced by this one: single precision ends at 3e38."""
 
 MAX_IMPORTANCE_PAIRS = 500
 """Largest number of pairs on which permutation importances are measured."""
@@ -49,8 +49,8 @@ MAX_IMPORTANCE_PAIRS = 500
 MAX_SHUFFLED_CELLS = 4_000_000
 """Largest number of cells of shuffled copies in memory at once."""
 
-MAX_WORK = 2_000_000
-"""Bins x features of a distance that is read from a file: cells held in memory."""
+MAX_CENTRE_CELLS = 2_000_000
+"""Largest number of bins x features of a distance that is read from a file: they are held in memory for each row."""
 
 
 @stored
@@ -67,7 +67,7 @@ class LearnedDistance:
     error : float
         Standard deviation of the residuals on pairs of rows that were not trained on.
     importances : (features,) array
-        Importance of each pair feature, in all 1: missing cells of the first row, of the second row, imputed distances.
+        Importance of each feature of a pair; they sum to 1. Missing cells of both rows, then imputed distances.
     scale : float
         The regressor's unit of distance: boosted trees compute in single precision, so distances are scaled.
     """
@@ -90,7 +90,7 @@ class LearnedDistance:
         return result
 
     def predict(self, features: Matrix) -> Vector:
-        """Distances of pairs from their features, which are brought to the regressor's unit in place: (pairs,).
+        """Distances of pairs from their features, which are converted to the regressor's unit in place: (pairs,).
 
         A negative prediction counts as 0.
 
@@ -105,13 +105,13 @@ class LearnedDistance:
         return np.clip(_predict(self.regressor, features), 0.0, None) * self.scale
 
     def check_stored(self) -> None:
-        """Check what was read from a file: errors and units that make sense."""
+        """Check what was read from a file: the error is not negative, the scale positive."""
         expect(self.error >= 0 and self.scale > 0, "an error from 0 and a positive scale")
         expect(self.imputers, "an imputer")
         expect_shape(self.importances, (-1,), "importances")
 
     def check_fits(self, n_columns: int, size: int, n_bins: int) -> None:
-        """Check that what was read from a file measures rows of ``n_columns`` columns, ``size`` of them in a matrix."""
+        """Check that what was read from a file fits rows of ``n_columns`` input columns and ``size`` matrix columns."""
         n_features = 2 * n_columns + len(self.imputers)
         _check_imputers(self.imputers, size, n_bins * n_features)
         expect_shape(self.importances, (n_features,), "importances")
@@ -148,15 +148,15 @@ class ImputedDistance:
         expect_shape(self.importances, (-1,), "importances")
 
     def check_fits(self, n_columns: int, size: int, n_bins: int) -> None:
-        """Check that what was read from a file measures rows of ``n_columns`` columns, ``size`` of them in a matrix."""
+        """Check that what was read from a file fits rows of ``n_columns`` input columns and ``size`` matrix columns."""
         _check_imputers((self.imputer,), size, n_bins * (2 * n_columns + 1))
 
 
-def _check_imputers(imputers: tuple[FittedImputer, ...], size: int, work: int) -> None:
+def _check_imputers(imputers: tuple[FittedImputer, ...], size: int, n_cells: int) -> None:
     for imputer in imputers:
         constants = imputer.constants if isinstance(imputer, ConstantFill | ChainedRegressions) else np.empty(0)
         expect_shape(constants, (size,), "constants of an imputer")
-    expect(work <= MAX_WORK, "fewer bins and columns")
+    expect(n_cells <= MAX_CENTRE_CELLS, "fewer bins and columns")
 
 
 def default_regressor(rng: np.random.Generator) -> Any:
@@ -183,7 +183,7 @@ def training_rates(rates: Vector) -> Vector:
     rates : (columns,) array
         The same if they hide a cell in at least a fifth of the rows. Otherwise they are multiplied until they do, since
         too few hidden cells teach nothing. If nothing is missing in the reference, all columns get the same rate, so
-        that windows with missing values can be counted nevertheless.
+        that windows with missing values can still be counted.
 
     Examples
     --------
@@ -267,7 +267,7 @@ def published_regressor() -> Any:
 
 
 def _seeded(regressor: Regressor, rng: np.random.Generator) -> Any:
-    """Copy of a regressor; if its seed is open it is drawn, so that the same ``random_state`` gives the same result."""
+    """Copy of a regressor; if it has no seed, one is drawn, so that the same ``random_state`` gives the same result."""
     copy: Any = clone(regressor, safe=False)
     settings = copy.get_params() if hasattr(copy, "get_params") else {}
     if "random_state" in settings and settings["random_state"] is None:
@@ -277,7 +277,7 @@ def _seeded(regressor: Regressor, rng: np.random.Generator) -> Any:
 
 def _fit(template: Regressor, features: Matrix, distances: Vector) -> Any:
     fitted: Any = clone(template, safe=False)
-    # The order in which threads add numbers varies: the same seed would give other digits on another machine.
+    # Threads add numbers in varying order: the same seed would give other digits on another machine.
     with limit_threads(None):
         fitted.fit(features, distances)
     return fitted
@@ -298,7 +298,7 @@ def _predict(regressor: Any, features: Matrix) -> Vector:
 
 
 def _draw_hidden(n_rows: int, rates: Vector, rng: np.random.Generator) -> Mask:
-    """Cells to hide, in at least a fifth of the rows: by chance alone a small table might get none."""
+    """Mask of cells to hide, in at least a fifth of the rows: by chance alone, a small table might get none."""
     hidden = draw_mask(n_rows, rates, rng)
     untouched = rng.permutation(np.flatnonzero(~np.any(hidden, axis=1)))
     n_lacking = int(np.ceil(MIN_MASKED_SHARE * n_rows)) - (n_rows - len(untouched))
@@ -355,12 +355,12 @@ def _training_features(
     return features
 
 
-def _pair_distances(one: Matrix, two: Matrix, first: Indices, second: Indices) -> Vector:
-    """Euclidean distances of rows ``first`` of one matrix to rows ``second`` of another, chunk by chunk: (pairs,)."""
+def _pair_distances(one: Matrix, other: Matrix, first: Indices, second: Indices) -> Vector:
+    """Euclidean distances between rows ``first`` of one matrix and rows ``second`` of another: (pairs,)."""
     result = np.empty(len(first))
     for start in range(0, len(first), CHUNK_PAIRS):
         part = slice(start, start + CHUNK_PAIRS)
-        result[part] = np.linalg.norm(one[first[part]] - two[second[part]], axis=1)
+        result[part] = np.linalg.norm(one[first[part]] - other[second[part]], axis=1)
     return result
 
 
@@ -397,7 +397,7 @@ def _validation_error(
 
 
 def _importances(fitted: Any, features: Matrix, distances: Vector, rng: np.random.Generator) -> Vector:
-    """Importances of the features, in all 1: the regressor's own if it has them, otherwise by permutation."""
+    """Importances of the features, which sum to 1: the regressor's own if it has them, otherwise by permutation."""
     raw = getattr(fitted, "feature_importances_", None)
     if raw is None:
         raw = _permutation_importances(fitted, features, distances, rng)
