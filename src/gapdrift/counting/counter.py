@@ -160,12 +160,20 @@ class Counter:
         pattern_counts, rest = np.zeros(len(known)), np.empty(len(values), dtype=np.intp)
         expected = np.empty((len(values), len(self.profile.owner)))
         given = np.zeros((0, 0), dtype=bool) if missing is None else missing
+        apart = np.arange(n_spread) * len(self._donors) // n_spread
         n_rest = code.count_rows(
-            values, given, self._packed, known.slots, known.codes, MIX, known.arrays, self._enough(known),
-            self.filler.precision.matrix, self._donors, np.arange(n_spread) * len(self._donors) // n_spread,
-            table.products, table.squares, table.per_step, table.reach, UNIT, EXTRA_STEPS,
-            expected, totals.extra, counts, together, pattern_counts, bars, rest,
-        )  # fmt: skip
+            values,
+            given,
+            self._packed,
+            (known.slots, known.codes, MIX, self._enough(known)),
+            known.arrays,
+            (self.filler.precision.matrix, UNIT, EXTRA_STEPS, totals.extra),
+            (self._donors, apart, table.arrays, counts, together),
+            expected,
+            pattern_counts,
+            bars,
+            rest,
+        )
         if n_rest < 0:
             raise OutOfRangeError("A number is out of range.")
         totals.add_counts(pattern_counts)
