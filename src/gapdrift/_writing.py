@@ -11,7 +11,7 @@ from typing import Any
 
 from gapdrift.errors import StorageError
 
-__all__ = ["as_path", "reason_of", "write_file"]
+__all__ = ["as_path", "cannot_be_kept", "reason_of", "write_file"]
 
 
 def write_file(path: str | PathLike[str], data: bytes | str) -> None:
@@ -74,6 +74,15 @@ def as_path(path: Any) -> Path:
         return Path(path)
     except TypeError as error:
         raise StorageError(f"The path is a {type(path).__name__}, expected a text or a path.") from error
+
+
+def cannot_be_kept(what: str, error: Exception) -> StorageError:
+    """Error that says why rows that can be read only once cannot be kept in a temporary file."""
+    return StorageError(
+        f"{what} can be read only once, and its rows cannot be kept in a temporary file: {reason_of(error)}. Expected "
+        "room for all of them, and cells of numbers, text or dates. Name a folder with more room by the environment "
+        "variable TMPDIR, or give files."
+    )
 
 
 def reason_of(error: Exception) -> str:

@@ -161,7 +161,7 @@ class MDLFWF(ReferenceDetector):
         ----------
         reference : pandas, polars or pyarrow table, mapping of columns, or numpy array
             At least 20 rows; 500 or more are better. Of rows that are not in memory (see `count`), a random sample of
-            at most 20,000 is learned from, and all are counted; of an iterator up to 100,000 stand for all.
+            at most 20,000 is learned from, and all are counted.
         y : ignored
             Taken for scikit-learn's pipelines. Name the column of the label by ``target`` instead.
         """
