@@ -2,6 +2,9 @@
 
 import os
 import re
+import shutil
+import tempfile
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -9,6 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from gapdrift._validation import check_choice
+from gapdrift._writing import cannot_be_kept
 from gapdrift.errors import InputError, ParameterError
 from gapdrift.files._cells import CellConverter, converter_like, infer_kinds
 from gapdrift.files._csv import CsvDialect
@@ -60,13 +64,24 @@ class TableFiles:
     def __init__(
         self, paths: tuple[Path, ...], file_format: str, dialect: CsvDialect, missing: Sequence[str] = ()
     ) -> None:
-        self.paths = paths
+        self.paths = tuple(self._copy(path) if path.is_fifo() else path for path in paths)
         self.file_format = file_format
         self._format = FORMATS[file_format]
         self._dialect = dialect
         self._missing = tuple(missing)
         self._notes: set[str] = set()
         self._converter = CellConverter()
+
+    def _copy(self, pipe: Path) -> Path:
+        """Temporary file with what comes out of a pipe, which can be read only once; removed when this object is."""
+        try:
+            copy = tempfile.NamedTemporaryFile(suffix=pipe.name)  # noqa: SIM115
+            weakref.finalize(self, copy.close)
+            with pipe.open("rb") as source, Path(copy.name).open("wb") as target:
+                shutil.copyfileobj(source, target)
+        except OSError as error:
+            raise cannot_be_kept(f"The pipe {pipe}", error) from error
+        return Path(copy.name)
 
     @property
     def size(self) -> int:
