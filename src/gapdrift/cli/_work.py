@@ -28,8 +28,7 @@ def fit_reference(
     settings : dict
         ``method``, ``numbers``, ``reference_rows`` and the parameters of the detector.
     """
-    numbers, max_rows = settings.pop("numbers"), settings.pop("reference_rows")
-    method = settings.pop("method")
+    method, numbers, max_rows = map(settings.pop, ("method", "numbers", "reference_rows"))
     files = open_files(place, **reading)
     rng = np.random.default_rng(settings["random_state"])
     with progress("Reading the reference", files.size) as advance:

@@ -2,9 +2,6 @@
 
 import os
 import re
-import shutil
-import tempfile
-import weakref
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -12,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from gapdrift._validation import check_choice
-from gapdrift._writing import cannot_be_kept
+from gapdrift._writing import copy_pipe
 from gapdrift.errors import InputError, ParameterError
 from gapdrift.files._cells import CellConverter, converter_like, infer_kinds
 from gapdrift.files._csv import CsvDialect
@@ -64,24 +61,13 @@ class TableFiles:
     def __init__(
         self, paths: tuple[Path, ...], file_format: str, dialect: CsvDialect, missing: Sequence[str] = ()
     ) -> None:
-        self.paths = tuple(self._copy(path) if path.is_fifo() else path for path in paths)
+        self.paths = tuple(copy_pipe(path, self) if path.is_fifo() else path for path in paths)
         self.file_format = file_format
         self._format = FORMATS[file_format]
         self._dialect = dialect
         self._missing = tuple(missing)
         self._notes: set[str] = set()
         self._converter = CellConverter()
-
-    def _copy(self, pipe: Path) -> Path:
-        """Temporary file with what comes out of a pipe, which can be read only once; removed when this object is."""
-        try:
-            copy = tempfile.NamedTemporaryFile(suffix=pipe.name)  # noqa: SIM115
-            weakref.finalize(self, copy.close)
-            with pipe.open("rb") as source, Path(copy.name).open("wb") as target:
-                shutil.copyfileobj(source, target)
-        except OSError as error:
-            raise cannot_be_kept(f"The pipe {pipe}", error) from error
-        return Path(copy.name)
 
     @property
     def size(self) -> int:
@@ -164,9 +150,8 @@ class TableFiles:
 
     def _converter_for(self, like: Fitted | None, numbers: Sequence[str]) -> CellConverter:
         if like is None:
-            drawn = None
-            if self._format.is_text:
-                drawn, _ = sample_rows(self.chunks(), KINDS_FROM, np.random.default_rng(0))
+            rng = np.random.default_rng(0)
+            drawn = sample_rows(self.chunks(), KINDS_FROM, rng)[0] if self._format.is_text else None
             return self._converter_from(drawn, numbers)
         schema = getattr(like, "schema_", None)
         if not isinstance(schema, Schema):
