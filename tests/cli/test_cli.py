@@ -235,6 +235,19 @@ def test_a_large_reference_is_drawn_from(folder):
     )
 
 
+def test_all_rows_of_a_pipe_are_compared(folder, tmp_path):
+    os.mkfifo(tmp_path / "pipe.csv")
+    writer = subprocess.Popen(["sh", "-c", 'cat "$0" > "$1"', folder / "reference.csv", tmp_path / "pipe.csv"])
+    options = (folder / "same.csv", "--reference-rows", "300", "--json")
+    found, expected = (
+        json.loads(run("compare", place, *options).stdout)
+        for place in (tmp_path / "pipe.csv", folder / "reference.csv")
+    )
+    assert writer.wait() == 0
+    assert found["n_reference"] == 1_000
+    assert found["p_value"] == expected["p_value"]
+
+
 def test_help_has_examples_and_loads_nothing_large():
     done = run("--help")
     assert "gapdrift compare january.parquet february.parquet" in done.stdout

@@ -1,4 +1,8 @@
+import gc
 import gzip
+import os
+import shutil
+import threading
 
 import numpy as np
 import pyarrow as pa
@@ -7,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import gapdrift as gd
-from gapdrift.errors import InputError
+from gapdrift.errors import InputError, StorageError
 from gapdrift.files import _arrow as arrow_module
 from gapdrift.files import _csv as csv_module
 from gapdrift.files import _formats as formats_module
@@ -315,3 +319,28 @@ def test_another_format_is_one_more_entry(tmp_path, monkeypatch):
     files = open_files(tmp_path)
     assert typed(files) == {"line": ["one", "two"]}
     assert files.notes == ("Lines were counted.",)
+
+
+def fill_pipe(path, data):
+    os.mkfifo(path)
+    threading.Thread(target=path.write_bytes, args=(data,), daemon=True).start()
+    return path
+
+
+def test_a_pipe_is_copied_to_be_read_as_often_as_needed(tmp_path, table):
+    pq.write_table(table, tmp_path / "t.parquet")
+    files = open_files(fill_pipe(tmp_path / "pipe.parquet", (tmp_path / "t.parquet").read_bytes()))
+    assert rows(files) == rows(files) == table.to_pydict()
+    (copy,) = files.paths
+    del files
+    gc.collect()
+    assert not copy.exists()
+
+
+def test_a_pipe_needs_room(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(shutil, "copyfileobj", refuse)
+    with pytest.raises(StorageError, match=r"pipe\.csv can be read only once, .* No space left .* TMPDIR"):
+        open_files(fill_pipe(tmp_path / "pipe.csv", b"a\n1\n"))

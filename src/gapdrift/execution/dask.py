@@ -34,8 +34,8 @@ class DaskEngine:
             parts = [dask.delayed(_add_up)(parts[start : start + FAN_IN]) for start in range(0, len(parts), FAN_IN)]
         return [dask.delayed(_add_up)(parts).compute()] if parts else []
 
-    def sample(self, rows: Any, max_rows: int, rng: np.random.Generator) -> tuple[Any, int]:
-        """At most ``max_rows`` rows, drawn uniformly, and the number of all rows."""
+    def sample(self, rows: Any, max_rows: int, rng: np.random.Generator) -> tuple[Any, int, Any]:
+        """At most ``max_rows`` rows, drawn uniformly, the number of all rows, and the rows themselves."""
         import dask  # noqa: PLC0415
         import pandas as pd  # noqa: PLC0415
 
@@ -46,7 +46,7 @@ class DaskEngine:
         bounds = np.concatenate([[0], np.cumsum(sizes)])
         places = [chosen[(chosen >= start) & (chosen < stop)] - start for start, stop in pairwise(bounds.tolist())]
         taken = dask.compute(*(dask.delayed(_take)(part, place) for part, place in zip(parts, places, strict=True)))
-        return pd.concat(taken, ignore_index=True), n_rows
+        return pd.concat(taken, ignore_index=True), n_rows, rows
 
 
 def _count_partition(count: Count, part: Any) -> Evidence:

@@ -33,17 +33,17 @@ class SparkEngine:
         # Our own workers have just written these bytes; nothing from a file is ever unpickled.
         return [pickle.loads(row["evidence"]) for row in collected]
 
-    def sample(self, rows: Any, max_rows: int, rng: np.random.Generator) -> tuple[Any, int]:
-        """At most ``max_rows`` rows, drawn uniformly, and the number of all rows."""
-        n_rows = int(rows.count())
+    def sample(self, rows: Any, max_rows: int, rng: np.random.Generator) -> tuple[Any, int, Any]:
+        """At most ``max_rows`` rows, drawn uniformly, the number of all rows, and the rows themselves."""
+        drawn, n_rows = rows, int(rows.count())
         if n_rows > max_rows:
             # Spark draws each row independently, so the number of rows varies: draw a few more than needed.
             share = min(1.0, (max_rows + 6.0 * max_rows**0.5) / n_rows)
-            rows = rows.sample(withReplacement=False, fraction=share, seed=int(rng.integers(2**31)))
-        table = rows.toArrow()
+            drawn = rows.sample(withReplacement=False, fraction=share, seed=int(rng.integers(2**31)))
+        table = drawn.toArrow()
         if len(table) > max_rows:
             table = table.take(np.sort(rng.choice(len(table), max_rows, replace=False)))
-        return table, n_rows
+        return table, n_rows, rows
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from gapdrift._validation import check_choice
+from gapdrift._writing import copy_pipe
 from gapdrift.errors import InputError, ParameterError
 from gapdrift.files._cells import CellConverter, converter_like, infer_kinds
 from gapdrift.files._csv import CsvDialect
@@ -60,7 +61,7 @@ class TableFiles:
     def __init__(
         self, paths: tuple[Path, ...], file_format: str, dialect: CsvDialect, missing: Sequence[str] = ()
     ) -> None:
-        self.paths = paths
+        self.paths = tuple(copy_pipe(path, self) if path.is_fifo() else path for path in paths)
         self.file_format = file_format
         self._format = FORMATS[file_format]
         self._dialect = dialect
@@ -149,9 +150,8 @@ class TableFiles:
 
     def _make_converter(self, like: Fitted | None, numbers: Sequence[str]) -> CellConverter:
         if like is None:
-            drawn = None
-            if self._format.is_text:
-                drawn, _ = sample_rows(self.chunks(), MAX_INFERENCE_ROWS, np.random.default_rng(0))
+            rng = np.random.default_rng(0)
+            drawn = sample_rows(self.chunks(), MAX_INFERENCE_ROWS, rng)[0] if self._format.is_text else None
             return self._infer_converter(drawn, numbers)
         schema = getattr(like, "schema_", None)
         if not isinstance(schema, Schema):

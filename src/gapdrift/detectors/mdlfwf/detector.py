@@ -160,8 +160,8 @@ class MDLFWF(ReferenceDetector):
         Parameters
         ----------
         reference : pandas, polars or pyarrow table, mapping of columns, or numpy array
-            At least 20 rows; 500 or more are better. If the rows are not in memory (see `count`), a random sample of at
-            most 20,000 is learned from, and all are counted; an iterator is represented by a sample of up to 100,000.
+            At least 20 rows; 500 or more are better. Of rows that are not in memory (see `count`), a random sample of
+            at most 20,000 is learned from, and all are counted.
         y : ignored
             Accepted for scikit-learn's pipelines. Name the column of the label by ``target`` instead.
         """
