@@ -218,9 +218,9 @@ def test_masked_array(make, rng):
 
 def test_gaps_after_a_fit_without(rng):
     rows = rng.normal(size=(N, 2))
-    gaps = rows.copy()
-    gaps[:20, 1] = np.nan
-    check(detector().fit(rows).test(gaps), "'x1' has gaps here but none in the reference")
+    incomplete = rows.copy()
+    incomplete[:20, 1] = np.nan
+    check(detector().fit(rows).test(incomplete), "'x1' has missing values here but none in the reference")
 
 
 @BOTH
@@ -256,7 +256,7 @@ def test_a_window_of_one_incomplete_row_has_a_row(rng):
 @pytest.mark.parametrize("seed", range(20))
 def test_twenty_rows_always_fit(seed):
     rows = np.random.default_rng(seed).normal(size=(20, 2))
-    check(detector(random_state=seed, max_pairs=200).fit(rows).test(rows), "few gaps")
+    check(detector(random_state=seed, max_pairs=200).fit(rows).test(rows), "Few values of the reference are missing")
 
 
 @pytest.mark.parametrize("scale", [1e-60, 1e-30, 1e38, 1e60])

@@ -94,7 +94,7 @@ def test_webhook_tries_again_with_growing_pauses(serve):
 @pytest.mark.parametrize("code", [400, 401, 404, 301, 302])
 def test_webhook_does_not_insist_where_that_is_no_use(serve, code):
     server, waits = serve(code), []
-    with pytest.raises(gd.errors.SinkError, match=rf"webhook: 127\.0\.0\.1 answered {code} \(1 try\)\."):
+    with pytest.raises(gd.errors.SinkError, match=rf"webhook: 127\.0\.0\.1 answered {code} \(1 attempt\)\."):
         hook(server, waits).emit(DRIFT)
     assert len(server.got) == 1
     assert waits == []
@@ -102,7 +102,7 @@ def test_webhook_does_not_insist_where_that_is_no_use(serve, code):
 
 def test_webhook_gives_up_and_keeps_its_secrets(serve):
     server, waits = serve(*[500] * 9), []
-    with pytest.raises(gd.errors.SinkError, match=r"answered 500 \(3 tries\)") as caught:
+    with pytest.raises(gd.errors.SinkError, match=r"answered 500 \(3 attempts\)") as caught:
         hook(server, waits, retries=2, headers={"Authorization": "sesame"}).emit(DRIFT)
     assert "secret" not in str(caught.value)
     assert "sesame" not in str(caught.value)
@@ -111,7 +111,7 @@ def test_webhook_gives_up_and_keeps_its_secrets(serve):
 def test_webhook_has_a_time_out(serve):
     server, waits = serve("hang", "hang"), []
     start = time.monotonic()
-    with pytest.raises(gd.errors.SinkError, match=r"gave no answer in 0\.2 s \(2 tries\)"):
+    with pytest.raises(gd.errors.SinkError, match=r"gave no answer in 0\.2 s \(2 attempts\)"):
         hook(server, waits, timeout=0.2, retries=1).emit(DRIFT)
     assert time.monotonic() - start < 1.4
 
@@ -122,7 +122,7 @@ def test_webhook_that_nobody_hears(serve):
     server.shutdown()
     server.server_close()
     waits = []
-    with pytest.raises(gd.errors.SinkError, match=r"could not be reached \(Connection refused\) \(2 tries\)"):
+    with pytest.raises(gd.errors.SinkError, match=r"could not be reached \(Connection refused\) \(2 attempts\)"):
         Webhook(f"http://127.0.0.1:{port}/secret", retries=1, sleep=waits.append).emit(DRIFT)
     assert waits == [0.5]
 

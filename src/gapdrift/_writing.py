@@ -2,7 +2,10 @@
 
 import os
 import secrets
+import shutil
 import stat
+import tempfile
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from os import PathLike
@@ -11,7 +14,7 @@ from typing import Any
 
 from gapdrift.errors import StorageError
 
-__all__ = ["as_path", "reason_of", "write_file"]
+__all__ = ["as_path", "cannot_be_kept", "copy_pipe", "reason_of", "write_file"]
 
 
 def write_file(path: str | PathLike[str], data: bytes | str) -> None:
@@ -74,6 +77,27 @@ def as_path(path: Any) -> Path:
         return Path(path)
     except TypeError as error:
         raise StorageError(f"The path is a {type(path).__name__}, expected a text or a path.") from error
+
+
+def copy_pipe(pipe: Path, owner: object) -> Path:
+    """Temporary file with all that comes out of a pipe. It is removed when its owner is."""
+    try:
+        copy = tempfile.NamedTemporaryFile(suffix=pipe.name)  # noqa: SIM115
+        weakref.finalize(owner, copy.close)
+        with pipe.open("rb") as source, Path(copy.name).open("wb") as target:
+            shutil.copyfileobj(source, target)
+    except OSError as error:
+        raise cannot_be_kept(f"The pipe {pipe}", error) from error
+    return Path(copy.name)
+
+
+def cannot_be_kept(what: str, error: Exception) -> StorageError:
+    """Error that says why rows that can be read only once cannot be kept in a temporary file."""
+    return StorageError(
+        f"{what} can be read only once, and its rows cannot be kept in a temporary file: {reason_of(error)}. Expected "
+        "room for all of them, and cells of numbers, text or dates. Name a folder with more room by the environment "
+        "variable TMPDIR, or give files."
+    )
 
 
 def reason_of(error: Exception) -> str:

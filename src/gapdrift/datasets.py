@@ -1,6 +1,6 @@
-"""A table to try things on, and ways to hide values: completely at random, at random, and not at random.
+"""A table to try things on, and functions that hide values: completely at random, at random, and not at random.
 
-Every function takes an ``rng`` (a numpy Generator, or an integer as its seed) and states the law it draws from.
+Every function takes an ``rng`` (a numpy Generator or an integer seed) and states the probability law it draws from.
 """
 
 from typing import Any
@@ -55,13 +55,13 @@ def hide_mcar(values: ArrayLike, rates: ArrayLike, rng: Rng, *, exact: bool = Fa
 
 
 def hide_mar(values: ArrayLike, rates: ArrayLike, rng: Rng, *, driver: int = 0, strength: float = 2.0) -> Matrix:
-    """Values with cells missing at random: which ones depends on one column that stays observed.
+    """Values with cells missing at random: which cells depends on one column that stays observed.
 
     Parameters
     ----------
     values : (rows, columns) array
     rates : float or (columns,) array
-        Expected rates; that of the driver counts as 0.
+        Expected rates; the rate of the driver is taken as 0.
     rng : numpy.random.Generator or int
     driver : int, default 0
         Column that decides which cells of the others are missing.
@@ -93,7 +93,7 @@ def hide_mar(values: ArrayLike, rates: ArrayLike, rng: Rng, *, driver: int = 0, 
 
 
 def hide_mnar(values: ArrayLike, rates: ArrayLike, rng: Rng, *, strength: float = 2.0) -> Matrix:
-    """Values with cells missing not at random: which ones depends on the hidden values themselves.
+    """Values with cells missing not at random: which cells depends on the hidden values themselves.
 
     Parameters
     ----------
@@ -178,8 +178,8 @@ def stations(n_rows: int, rng: Rng, *, drift: bool = False, missing: float = 0.2
     Notes
     -----
     Law: temperature is Gaussian (mean 15, standard deviation 6); humidity is Gaussian (65, 12) and its correlation with
-    temperature is -0.8, with drift 0; pressure is Gaussian (1013, 7); wind is log-normal (1.5, 0.5); sky is clear,
-    cloudy or rain, and the lower the pressure, the more often rain.
+    temperature is -0.8, or 0 with drift; pressure is Gaussian (1013, 7); wind is log-normal (1.5, 0.5); sky is clear,
+    cloudy or rain, and rain is more frequent when pressure is low.
 
     Examples
     --------

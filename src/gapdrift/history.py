@@ -1,7 +1,7 @@
-"""The windows of streams in a database, and the position of each stream (extra ``history``).
+"""Windows of streams in a database, with the position of each stream (extra ``history``).
 
-One transaction writes the windows decided, the state of the monitor and its position. Whenever a run is stopped, the
-next one continues with the first row that the database does not know of.
+One transaction writes the decided windows, the state of the monitor and its position. Whenever a run is stopped, the
+next one continues with the first row that is not in the database.
 """
 
 import hashlib
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
 __all__ = ["History", "StreamLog"]
 
-FORMAT = 1
-"""Version of the tables."""
+TABLES_VERSION = 1
+"""Version of the database tables."""
 
-BATCH = 200
-"""Records read at once for a sink."""
+MAX_RECORDS = 200
+"""Largest number of records that are read at once."""
 
 
 class History:
-    """Histories of streams in SQLite, PostgreSQL, or any other database that SQLAlchemy knows.
+    """Histories of streams in SQLite, PostgreSQL, or any other database that SQLAlchemy supports.
 
     Parameters
     ----------
@@ -39,8 +39,8 @@ class History:
 
     Notes
     -----
-    SQLite runs with a write-ahead log and ``synchronous=FULL``: a window that was written survives loss of power. Its
-    file must not lie on a network file system. Two runs on one stream do not spoil it: the second to write fails.
+    SQLite runs with a write-ahead log and ``synchronous=FULL``: a window that was written survives a power
+    failure. The file must not be on a network file system. Of two runs on one stream, the second to write fails.
 
     Examples
     --------
@@ -61,21 +61,21 @@ class History:
     """
 
     def __init__(self, url: str | os.PathLike[str]) -> None:
-        self._engine = _open(url)
-        self._tables = _tables()
-        with self._wrapped("opened"):
+        self._engine = _make_engine(url)
+        self._tables = _define_tables()
+        with self._translate_errors("opened"):
             self._tables["streams"].metadata.create_all(self._engine)
 
     def begin(self, monitor: Monitor, stream: str = "default", sinks: Sequence[str] = ()) -> "StreamLog":
-        """Log of a stream, begun or continued: the monitor is brought to the position of the stream.
+        """Log of a new stream, or of one that is continued: then the monitor is set to the position of the stream.
 
         Parameters
         ----------
         monitor : Monitor
-            One that has taken no row yet, with the detector and the settings that the stream was begun with.
+            One that has taken no rows yet, with the detector and the settings that the stream was begun with.
         stream : str, default "default"
         sinks : sequence of str
-            Names of sinks. One that is new to the stream gets the windows from now on.
+            Names of sinks. A sink that is new to the stream receives the windows from now on.
         """
         if not isinstance(stream, str) or not 0 < len(stream) <= 200:
             raise ParameterError(f"stream is {stream!r}, expected a name of 1 to 200 characters.")
@@ -89,7 +89,7 @@ class History:
         """Names of the streams, sorted."""
         import sqlalchemy as sa  # noqa: PLC0415
 
-        with self._wrapped("read"), self._engine.connect() as connection:
+        with self._translate_errors("read"), self._engine.connect() as connection:
             return sorted(connection.scalars(sa.select(self._tables["streams"].c.name)))
 
     def windows(self, stream: str = "default") -> Iterator[dict[str, Any]]:
@@ -100,7 +100,7 @@ class History:
             for index, record in found:
                 yield json.loads(record)
                 start = index + 1
-            if len(found) < BATCH:
+            if len(found) < MAX_RECORDS:
                 return
 
     def close(self) -> None:
@@ -119,16 +119,14 @@ class History:
         import sqlalchemy as sa  # noqa: PLC0415
 
         table = self._tables["windows"]
-        chosen = (table.c.stream == stream) & (table.c.window_index >= start)
-        query = (
-            sa.select(table.c.window_index, table.c.record).where(chosen).order_by(table.c.window_index).limit(BATCH)
-        )
-        with self._wrapped("read"), self._engine.connect() as connection:
+        index, chosen = table.c.window_index, (table.c.stream == stream) & (table.c.window_index >= start)
+        query = sa.select(index, table.c.record).where(chosen).order_by(index).limit(MAX_RECORDS)
+        with self._translate_errors("read"), self._engine.connect() as connection:
             return [(index, record) for index, record in connection.execute(query)]
 
     @contextmanager
-    def _wrapped(self, verb: str) -> Iterator[None]:
-        """Errors of the database as ours, without its password."""
+    def _translate_errors(self, verb: str) -> Iterator[None]:
+        """Turn errors of the database into a `HistoryError`, which does not show the password."""
         from sqlalchemy.exc import SQLAlchemyError  # noqa: PLC0415
 
         try:
@@ -140,7 +138,7 @@ class History:
 
 
 class StreamLog:
-    """One stream of a history, which a monitor writes. Made by `History.begin`."""
+    """One stream of a history, to which the windows of a monitor are written. Made by `History.begin`."""
 
     def __init__(self, history: History, monitor: Monitor, stream: str) -> None:
         self._history, self._monitor, self._stream = history, monitor, stream
@@ -149,15 +147,15 @@ class StreamLog:
 
     @property
     def position(self) -> int:
-        """First row that the stream has not seen."""
+        """Position of the first row that is not in the stream's history."""
         return self._monitor.position
 
     def write(self, windows: Sequence[WindowResult]) -> None:
-        """Write windows, state and position, all or none of them."""
-        with self._history._wrapped("written"), self._history._engine.begin() as connection:
-            self._step(connection)
+        """Write windows, state and position: all of them or nothing."""
+        with self._history._translate_errors("written"), self._history._engine.begin() as connection:
+            self._claim_version(connection)
             table = self._history._tables["windows"]
-            rows = [_row(window, self._stream) for window in windows]
+            rows = [_window_row(window, self._stream) for window in windows]
             if rows:
                 connection.execute(table.insert(), rows)
             written = self._write_parts(connection, self._monitor.state())
@@ -165,31 +163,31 @@ class StreamLog:
         self._written = written
 
     def pending(self, sink: str) -> list[tuple[int, dict[str, Any]]]:
-        """Index and record of the windows that a sink has not got, a few hundred at most."""
+        """Index and record of the windows that a sink has not received, a few hundred at most."""
         import sqlalchemy as sa  # noqa: PLC0415
 
         table = self._history._tables["sinks"]
         query = sa.select(table.c.next_index).where((table.c.stream == self._stream) & (table.c.sink == sink))
-        with self._history._wrapped("read"), self._history._engine.connect() as connection:
+        with self._history._translate_errors("read"), self._history._engine.connect() as connection:
             start = connection.scalar(query)
         return [(index, json.loads(record)) for index, record in self._history._records(self._stream, start or 0)]
 
     def delivered(self, sink: str, index: int) -> None:
-        """Note that a sink got all windows up to this one."""
+        """Remember that a sink has received all windows up to this one."""
         table = self._history._tables["sinks"]
         chosen = (table.c.stream == self._stream) & (table.c.sink == sink)
-        with self._history._wrapped("written"), self._history._engine.begin() as connection:
+        with self._history._translate_errors("written"), self._history._engine.begin() as connection:
             connection.execute(table.update().where(chosen).values(next_index=index + 1))
 
     def _begin(self, sinks: Sequence[str]) -> None:
         import sqlalchemy as sa  # noqa: PLC0415
 
         tables, monitor = self._history._tables, self._monitor
-        with self._history._wrapped("written"), self._history._engine.begin() as connection:
+        with self._history._translate_errors("written"), self._history._engine.begin() as connection:
             streams = tables["streams"]
             found = connection.execute(sa.select(streams).where(streams.c.name == self._stream)).mappings().first()
             if found is None:
-                facts = {"version": 0, "position": 0, "format": FORMAT, "fingerprint": monitor.fingerprint}
+                facts = {"version": 0, "position": 0, "format": TABLES_VERSION, "fingerprint": monitor.fingerprint}
                 connection.execute(streams.insert(), {"name": self._stream, "settings": _settings(monitor), **facts})
             else:
                 self._check(dict(found))
@@ -207,11 +205,11 @@ class StreamLog:
                 connection.execute(tables["sinks"].insert(), fresh)
 
     def _check(self, found: Mapping[str, Any]) -> None:
-        """Raise an error where the stream was begun with something else."""
-        if found["format"] != FORMAT:
+        """Raise an error if the stream was begun with another detector, other settings or another version."""
+        if found["format"] != TABLES_VERSION:
             raise HistoryError(
-                f"The stream {self._stream!r} was written in the format {found['format']}, expected {FORMAT}: it is "
-                "of another version of gapdrift. Use that version, or begin another stream."
+                f"The stream {self._stream!r} was written in the format {found['format']}, expected {TABLES_VERSION}: "
+                "another version of gapdrift wrote it. Use that version, or begin another stream."
             )
         if found["fingerprint"] != self._monitor.fingerprint:
             raise HistoryError(
@@ -219,14 +217,14 @@ class StreamLog:
                 f"{self._monitor.fingerprint}. Use the same saved detector, or begin another stream."
             )
         before, now = json.loads(found["settings"]), json.loads(_settings(self._monitor))
-        other = [
+        changed = [
             f"{name} {before.get(name)!r}, now {now.get(name)!r}"
             for name in sorted({*before, *now})
             if before.get(name) != now.get(name)
         ]
-        if other:
+        if changed:
             raise HistoryError(
-                f"The stream {self._stream!r} was begun with other settings: {'; '.join(other)}. Use the same, or "
+                f"The stream {self._stream!r} was begun with other settings: {'; '.join(changed)}. Use the same, or "
                 "begin another stream."
             )
 
@@ -240,8 +238,8 @@ class StreamLog:
             self._monitor.restore(parts)
         self._written = {name: _digest(data) for name, data in parts.items()}
 
-    def _step(self, connection: "Connection") -> None:
-        """Claim the next version of the stream; an error where another run has claimed it."""
+    def _claim_version(self, connection: "Connection") -> None:
+        """Claim the next version of the stream; raise an error if another run has claimed it."""
         table = self._history._tables["streams"]
         chosen = (table.c.name == self._stream) & (table.c.version == self._version)
         values = {"version": self._version + 1, "position": self._monitor.position}
@@ -252,10 +250,10 @@ class StreamLog:
             )
 
     def _write_parts(self, connection: "Connection", parts: Mapping[str, bytes]) -> dict[str, str]:
-        """Bring the stored parts of the state up to date; return their digests."""
+        """Update the stored parts of the state; return their digests."""
         table = self._history._tables["parts"]
-        known = {name: digest for name, digest in self._written.items() if name in parts and name.endswith("closed")}
-        digests = {name: known.get(name) or _digest(data) for name, data in parts.items()}
+        unchanging = {name: self._written[name] for name in parts if name in self._written and name.endswith("closed")}
+        digests = {name: unchanging.get(name) or _digest(data) for name, data in parts.items()}
         stale = [name for name, digest in self._written.items() if digests.get(name) != digest]
         if stale:
             connection.execute(table.delete().where((table.c.stream == self._stream) & table.c.name.in_(stale)))
@@ -267,7 +265,7 @@ class StreamLog:
         return digests
 
 
-def _open(url: Any) -> "Engine":
+def _make_engine(url: Any) -> "Engine":
     try:
         import sqlalchemy as sa  # noqa: PLC0415
     except ImportError as error:
@@ -285,17 +283,17 @@ def _open(url: Any) -> "Engine":
             "url is neither a path nor an address such as postgresql+psycopg://user@host/name."
         ) from error
     if engine.dialect.name == "sqlite":
-        sa.event.listen(engine, "connect", _durable)
+        sa.event.listen(engine, "connect", _make_durable)
     return engine
 
 
-def _durable(connection: Any, _record: Any) -> None:
-    # One wait for the disk at each commit, where the rollback journal has four.
+def _make_durable(connection: Any, _record: Any) -> None:
+    # With a write-ahead log a commit waits for the disk once; with a rollback journal it waits four times.
     connection.execute("PRAGMA journal_mode=WAL")
     connection.execute("PRAGMA synchronous=FULL")
 
 
-def _tables() -> dict[str, Any]:
+def _define_tables() -> dict[str, Any]:
     import sqlalchemy as sa  # noqa: PLC0415
 
     metadata = sa.MetaData()
@@ -349,7 +347,7 @@ def _tables() -> dict[str, Any]:
     }
 
 
-def _row(window: WindowResult, stream: str) -> dict[str, Any]:
+def _window_row(window: WindowResult, stream: str) -> dict[str, Any]:
     record = make_record(window, stream)
     same = ("n_windows", "zone", "p_value", "drift", "n_rows", "first_row", "last_row", "decided_at", "adapted")
     skipped = ("late_rows", "duplicate_rows", "untimed_rows")

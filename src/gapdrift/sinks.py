@@ -1,7 +1,7 @@
-"""Where decided windows go: JSON lines, Prometheus, a webhook.
+"""Where the windows of a monitor are sent: JSON lines, Prometheus, a webhook.
 
-A sink takes one record at a time and raises an error where it cannot. Each record comes at least once, and in order; a
-record that comes again has the same ``id``.
+A sink accepts one record at a time, or raises an error. Each record is sent at least once, and in order; a record that
+is sent again has the same ``id``.
 """
 
 import json
@@ -23,9 +23,9 @@ from gapdrift.streaming.windows import ZONES, WindowResult
 __all__ = ["JsonLines", "PrometheusTextfile", "Sink", "Webhook", "make_record", "prometheus_text"]
 
 Record = Mapping[str, Any]
-"""A window in plain form (`WindowResult.to_dict`), with ``stream`` and ``id``."""
+"""A window as plain values (`WindowResult.to_dict`), with its ``stream`` and an ``id``."""
 
-ALARMS = ("warning", "drift")
+ALARM_ZONES = ("warning", "drift")
 
 GAUGES = {
     "p_value": ("p_value", "p-value of the verdict on the latest window."),
@@ -33,12 +33,12 @@ GAUGES = {
     "window_rows": ("n_rows", "Rows of the latest window."),
     "rows_taken": ("decided_at", "Rows taken when the latest window was decided."),
 }
-"""Metrics for Prometheus: the entry of a record that each shows, and what it is."""
+"""Metrics for Prometheus: the entry of a record that each shows, and its description."""
 
 
 @runtime_checkable
 class Sink(Protocol):
-    """What takes records.
+    """Protocol of a receiver of records.
 
     Examples
     --------
@@ -55,10 +55,10 @@ class Sink(Protocol):
     """
 
     name: str
-    """Different for each sink of a run; a history remembers under this name what was delivered."""
+    """Must differ between the sinks of a run: a history remembers by name what was delivered."""
 
     def emit(self, record: Record) -> None:
-        """Take one record, or raise a `SinkError`."""
+        """Accept one record, or raise a `SinkError`."""
         ...
 
     def close(self) -> None:
@@ -67,7 +67,7 @@ class Sink(Protocol):
 
 
 def make_record(window: WindowResult, stream: str) -> dict[str, Any]:
-    """Record of a window: its `to_dict`, the name of its stream, and an id that no other window has.
+    """Record of a window: its `to_dict`, the name of its stream, and a unique id.
 
     Examples
     --------
@@ -110,7 +110,7 @@ class JsonLines:
             raise SinkError(f"{self.name}: the line could not be written ({error}).") from error
 
     def close(self) -> None:
-        """Close the file, where this sink opened it."""
+        """Close the file if this sink opened it."""
         if self._path is not None and self._file is not None:
             self._file.close()
             self._file = None
@@ -118,16 +118,16 @@ class JsonLines:
     def _open(self) -> IO[str]:
         if self._file is None:
             assert self._path is not None  # a stream came instead
-            torn = _is_torn(self._path)
+            is_cut_off = _is_cut_off(self._path)
             self._file = self._path.open("a", encoding="utf-8")
-            if torn:
-                # A run that was killed left half a line: the next one must not be glued to it.
+            if is_cut_off:
+                # A run that was killed may have left half a line, which the next line must not continue.
                 self._file.write("\n")
         return self._file
 
 
-def _is_torn(path: Path) -> bool:
-    """Whether the last line of a file has no end."""
+def _is_cut_off(path: Path) -> bool:
+    """Whether the last line of a file does not end with a line break."""
     if not path.is_file() or not path.stat().st_size:
         return False
     with path.open("rb") as file:
@@ -136,17 +136,17 @@ def _is_torn(path: Path) -> bool:
 
 
 class PrometheusTextfile:
-    """Metrics in Prometheus' text format, in a file that is replaced at once (for node_exporter's textfile collector).
+    """Metrics in Prometheus' text format, in a file for node_exporter's textfile collector.
 
     Parameters
     ----------
     path : path
-        By custom it ends in ``.prom``.
+        The file, which by convention ends in ``.prom``; it is replaced as a whole.
     name : str, default "prometheus"
 
     Notes
     -----
-    Counters count since this sink was made; Prometheus knows that counters start anew.
+    Counters start from 0 with every new sink, which Prometheus recognises as a reset.
 
     Examples
     --------
@@ -186,7 +186,7 @@ def prometheus_text(latest: Iterable[Record], totals: Mapping[tuple[str, str], i
     ----------
     latest : iterable of record
     totals : mapping of (stream, zone) to int, optional
-        Windows decided.
+        Number of windows in each zone of each stream.
 
     Examples
     --------
@@ -195,21 +195,21 @@ def prometheus_text(latest: Iterable[Record], totals: Mapping[tuple[str, str], i
     """
     records = list(latest)
     lines: list[str] = []
-    for name, (key, words) in GAUGES.items():
-        lines += _family(name, "gauge", words, [(r["stream"], {}, r[key]) for r in records])
+    for name, (key, help_text) in GAUGES.items():
+        lines += _metric(name, "gauge", help_text, [(r["stream"], {}, r[key]) for r in records])
     zones = [(r["stream"], {"zone": zone}, int(r["zone"] == zone)) for r in records for zone in ZONES]
-    lines += _family("zone", "gauge", "1 for the zone of the latest window, 0 for the others.", zones)
+    lines += _metric("zone", "gauge", "1 for the zone of the latest window, 0 for the others.", zones)
     columns = [(r["stream"], column) for r in records for column in (r.get("result") or {}).get("features", ())]
     missing = [(stream, {"column": column["name"]}, column["missing_window"]) for stream, column in columns]
-    lines += _family("missing_ratio", "gauge", "Share of missing cells of a column in the latest window.", missing)
+    lines += _metric("missing_ratio", "gauge", "Share of missing cells of a column in the latest window.", missing)
     decided = [(stream, {"zone": zone}, count) for (stream, zone), count in (totals or {}).items()]
-    lines += _family("windows_total", "counter", "Windows decided.", decided)
+    lines += _metric("windows_total", "counter", "Windows decided.", decided)
     return "\n".join(lines) + "\n"
 
 
-def _family(name: str, kind: str, words: str, samples: list[tuple[str, dict[str, str], Any]]) -> list[str]:
-    """Lines of one metric: what it is, then its value for each stream and further label; none without values."""
-    head = [f"# HELP gapdrift_{name} {words}", f"# TYPE gapdrift_{name} {kind}"] if samples else []
+def _metric(name: str, kind: str, help_text: str, samples: list[tuple[str, dict[str, str], Any]]) -> list[str]:
+    """Lines of one metric: its description, then a value for each stream and label; no lines without values."""
+    head = [f"# HELP gapdrift_{name} {help_text}", f"# TYPE gapdrift_{name} {kind}"] if samples else []
     return head + [f"gapdrift_{name}{_labels({'stream': stream, **more})} {value}" for stream, more, value in samples]
 
 
@@ -221,35 +221,35 @@ def _labels(labels: Mapping[str, Any]) -> str:
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """Follows no redirect: a redirected POST would become a GET without its body."""
+    """Handler that follows no redirects: a redirected POST would become a GET without its body."""
 
     def redirect_request(self, *_: Any, **__: Any) -> None:
         return None
 
 
 class Webhook:
-    """A POST of JSON for each alarm, tried again where that can help.
+    """Webhook that gets a POST of JSON for each alarm, repeated if the failure may be temporary.
 
     Parameters
     ----------
     url : str
-        http or https. It is never printed beyond its host: its path may hold a secret.
+        http or https. Messages show only its host, since its path may hold a secret.
     timeout : float, default 10
-        Seconds to wait for the server, each time.
+        Seconds to wait for the server in each attempt.
     retries : int, default 3
-        Further tries where the connection failed or timed out, or where the server answered 429 or 5xx.
+        Number of further attempts after a failed connection, a timeout, or the answers 429 and 5xx.
     backoff : float, default 0.5
-        Seconds before the first further try; doubled each time.
+        Seconds before the second attempt; doubled for each further one.
     zones : sequence of str, default ("warning", "drift")
         Zones whose windows are sent.
     headers : mapping of str to str, optional
-        For instance an authorization.
+        Further headers, such as an authorization.
     name : str, default "webhook"
     sleep : callable, default time.sleep
 
     Notes
     -----
-    The header ``Idempotency-Key`` holds the id of the record, by which a receiver recognises one that comes again.
+    The header ``Idempotency-Key`` holds the id of the record, by which a receiver recognises one that is sent again.
     Redirects are not followed.
 
     Examples
@@ -265,7 +265,7 @@ class Webhook:
         timeout: float = 10.0,
         retries: int = 3,
         backoff: float = 0.5,
-        zones: Iterable[str] = ALARMS,
+        zones: Iterable[str] = ALARM_ZONES,
         headers: Mapping[str, str] | None = None,
         name: str = "webhook",
         sleep: Callable[[float], None] = time.sleep,
@@ -291,24 +291,24 @@ class Webhook:
         self._opener = urllib.request.build_opener(_NoRedirect)
 
     def emit(self, record: Record) -> None:
-        """Send the record, where its zone is among those asked for."""
+        """Send the record if its zone is among those asked for."""
         if record["zone"] not in self._zones:
             return
         body = json.dumps(dict(record), allow_nan=False).encode()
         for attempt in range(self._retries + 1):
-            problem, final = self._post(body, str(record["id"]))
+            problem, is_final = self._post(body, str(record["id"]))
             if not problem:
                 return
-            if final or attempt == self._retries:
-                tries = "1 try" if attempt == 0 else f"{attempt + 1} tries"
-                raise SinkError(f"{self.name}: {self._host} {problem} ({tries}).")
+            if is_final or attempt == self._retries:
+                attempts = "1 attempt" if attempt == 0 else f"{attempt + 1} attempts"
+                raise SinkError(f"{self.name}: {self._host} {problem} ({attempts}).")
             self._sleep(self._backoff * 2.0**attempt)
 
     def close(self) -> None:
-        """Do nothing: each record has its own connection."""
+        """Do nothing: each record is sent over its own connection."""
 
     def _post(self, body: bytes, key: str) -> tuple[str, bool]:
-        """What went wrong (empty where nothing did), and whether another try is pointless."""
+        """What went wrong (empty if nothing did), and whether another attempt would be pointless."""
         headers = {"Content-Type": "application/json", "Idempotency-Key": urllib.parse.quote(key), **self._headers}
         try:
             request = urllib.request.Request(self._url, body, headers, method="POST")
@@ -325,5 +325,5 @@ class Webhook:
         except (OSError, HTTPException) as error:
             return f"broke the connection ({type(error).__name__})", False
         except ValueError:
-            # Names of headers and addresses that urllib refuses; its words would quote them.
+            # urllib refuses some addresses and headers; its own message would quote them.
             return "cannot be addressed: the url or a header is not valid", True

@@ -184,7 +184,7 @@ def test_overrides(tmp_path):
         "1234", key=features["shop"]["histogram"]["labels"].index
     )
     assert features["size"]["missing_reference"] == pytest.approx((frame["size"][:200] == -200).mean())
-    assert any("no numbers, such as 'broken'" in note for note in found["warnings"])
+    assert any("not numbers, such as 'broken'" in note for note in found["warnings"])
 
 
 @pytest.mark.parametrize(
@@ -233,6 +233,19 @@ def test_a_large_reference_is_drawn_from(folder):
         "The reference has 1,000 rows: 300 of them, drawn at random, were learned from, all are compared."
         in done.stdout
     )
+
+
+def test_all_rows_of_a_pipe_are_compared(folder, tmp_path):
+    os.mkfifo(tmp_path / "pipe.csv")
+    writer = subprocess.Popen(["sh", "-c", 'cat "$0" > "$1"', folder / "reference.csv", tmp_path / "pipe.csv"])
+    options = (folder / "same.csv", "--reference-rows", "300", "--json")
+    found, expected = (
+        json.loads(run("compare", place, *options).stdout)
+        for place in (tmp_path / "pipe.csv", folder / "reference.csv")
+    )
+    assert writer.wait() == 0
+    assert found["n_reference"] == 1_000
+    assert found["p_value"] == expected["p_value"]
 
 
 def test_help_has_examples_and_loads_nothing_large():

@@ -127,7 +127,7 @@ def test_filling_is_the_same_to_the_bit_in_machine_code(rate, fitted):
     (by_numpy,) = filler.fill(scores.copy(), codes, lambda rows: missing[rows], filler.totals())
     index = filler.kept_patterns().find(codes)
     arrays = filler.kept_patterns().arrays
-    code.fill_rows(scores, index, *arrays, filler.precision.matrix, UNIT, EXTRA_STEPS, np.zeros((6, 6)))
+    code.fill_rows(scores, index, arrays, filler.precision.matrix, UNIT, EXTRA_STEPS, np.zeros((6, 6)))
     assert np.array_equal(by_numpy.expected, scores)
     exact = fill(filler.precision, find_patterns(missing), np.where(missing, 0.0, scores))
     assert by_numpy.expected == pytest.approx(exact, abs=UNIT / 2)

@@ -50,7 +50,7 @@ def test_gaps_alone_are_not_drift_of_values(stations):
     assert result.drift is True
     assert all(feature.adjusted_missing_p_value < 0.05 for feature in result.features)
     assert result.missingness.effect_size == pytest.approx(0.3, abs=0.05)
-    assert result.summary().startswith("DRIFT: the gaps of the window differ")
+    assert result.summary().startswith("DRIFT: the missing values of the window differ")
 
 
 def test_patterns_of_gaps_are_seen_where_rates_are_not(rng):
@@ -272,10 +272,10 @@ def test_loans_are_blamed_right(real_data):
 def test_too_few_rows_say_nothing_of_gaps(stations):
     result = stations.test(gd.datasets.stations(9, 5))
     assert result.drift is None
-    assert "Gaps" not in result.summary()
+    assert "Missing values" not in result.summary()
     assert result.summary().count("9 row(s)") == 1
     page = result.to_html()
-    assert 'id="gaps"' not in page
+    assert 'id="missing"' not in page
     assert "Where rows lie" not in page
 
 

@@ -1,6 +1,10 @@
 """Rows of this machine that come in chunks."""
 
+import subprocess
 import sys
+import tempfile
+import threading
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -13,7 +17,9 @@ import pytest
 
 import gapdrift as gd
 from gapdrift import execution
-from gapdrift.errors import InputError, SchemaError
+from gapdrift.errors import InputError, SchemaError, StorageError
+from gapdrift.execution import local
+from gapdrift.tables.frame import Table
 
 
 def sources(table, folder):
@@ -55,7 +61,6 @@ def test_every_source_can_be_fitted_on(window, tmp_path):
         assert fitted.evidence_.n_rows == len(window), kind
         assert fitted.evidence_.origin, kind
         assert fitted.evidence_.sums["cells"].sum() == expected.sums["cells"].sum(), kind
-        assert not any("stand for all" in note for note in fitted.warnings_)
 
 
 @pytest.mark.parametrize("make", [gd.DriftDetector, gd.MDLFWF])
@@ -70,12 +75,124 @@ def test_of_a_large_reference_a_sample_is_learned_from_and_all_rows_are_counted(
         assert array == pytest.approx(close.sums[name], rel=1e-9, abs=1e-7), name
 
 
-def test_of_rows_that_can_be_read_once_a_sample_stands_for_all(window, monkeypatch):
-    monkeypatch.setattr(execution, "MAX_ONCE", 500)
-    chunks = (window.iloc[start : start + 333] for start in range(0, len(window), 333))
-    fitted = gd.DriftDetector(random_state=0).fit(chunks)
-    assert fitted.evidence_.n_rows == 500
-    assert any("500 of them, drawn at random, stand for all" in note for note in fitted.warnings_)
+def assert_same_evidence(evidence, expected):
+    """Evidence of detectors that learned the same to the bit, and counted the same rows in other chunks."""
+    assert evidence.origin == expected.origin
+    assert evidence.n_rows == expected.n_rows
+    for name, array in expected.sums.items():
+        assert evidence.sums[name] == pytest.approx(array, rel=1e-9, abs=1e-7), name
+
+
+def every_kind(n_rows):
+    """Columns of every kind that a table can have, with missing cells."""
+    rng = np.random.default_rng(7)
+    table = pd.DataFrame(
+        {
+            "number": rng.normal(size=n_rows),
+            "integer": pd.array(rng.integers(0, 50, n_rows), dtype="Int64"),
+            "truth": pd.array(rng.random(n_rows) < 0.4, dtype="boolean"),
+            "text": rng.choice(["a", "b", "c"], n_rows),
+            "category": pd.Categorical(rng.choice(["u", "v"], n_rows)),
+            "date": pd.Timestamp("2026-01-01") + pd.to_timedelta(rng.integers(0, 10**6, n_rows), unit="s"),
+            "duration": pd.to_timedelta(rng.exponential(1e4, n_rows), unit="s"),
+        }
+    )
+    return table.mask(rng.random(table.shape) < 0.1)
+
+
+def test_all_rows_of_a_long_iterator_are_counted(tmp_path):
+    table = pa.table(gd.datasets.stations(150_000, rng=5))
+    pq.write_table(table, tmp_path / "rows.parquet")
+    from_file = gd.DriftDetector(random_state=0).fit(tmp_path / "rows.parquet")
+    from_iterator = gd.DriftDetector(random_state=0).fit(iter(table.to_batches(max_chunksize=40_000)))
+    assert from_iterator.evidence_.n_rows == 150_000
+    assert_same_evidence(from_iterator.evidence_, from_file.evidence_)
+    assert from_iterator.warnings_ == from_file.warnings_
+
+
+@pytest.mark.parametrize("max_in_memory", [1, 10**9], ids=["on disk", "in memory"])
+@pytest.mark.parametrize("make", [gd.DriftDetector, gd.MDLFWF])
+def test_rows_that_can_be_read_once_are_learned_and_counted_as_a_file_is(make, max_in_memory, monkeypatch, tmp_path):
+    monkeypatch.setattr(execution, "MAX_LEARNED", 400)
+    monkeypatch.setattr(local, "MAX_IN_MEMORY", max_in_memory)
+    table = every_kind(2_000)
+    arrow = pa.Table.from_pandas(table, preserve_index=False)
+    pq.write_table(arrow, tmp_path / "rows.parquet")
+    bounds = list(pairwise([0, 0, 700, 701, 1_500, 2_000]))
+    sources = {
+        "one pandas table": iter([table]),
+        "pandas": (table.iloc[start:stop] for start, stop in bounds),
+        "arrow types in pandas": (arrow[start:stop].to_pandas(types_mapper=pd.ArrowDtype) for start, stop in bounds),
+        "polars": (pl.from_arrow(arrow[start:stop]) for start, stop in bounds),
+        "batches": iter(arrow.to_batches(max_chunksize=77)),
+        "reader": arrow.to_reader(max_chunksize=77),
+        "scanner": ds.dataset(tmp_path / "rows.parquet").scanner(),
+        "dataset": ds.dataset(tmp_path / "rows.parquet"),
+        "all libraries": iter([arrow[:300], table.iloc[300:900], arrow[900:]]),
+    }
+    expected = make(random_state=0).fit(tmp_path / "rows.parquet").evidence_
+    for source in sources.values():
+        assert_same_evidence(make(random_state=0).fit(source).evidence_, expected)
+
+
+def test_an_iterator_may_use_its_arrays_again(monkeypatch):
+    monkeypatch.setattr(execution, "MAX_LEARNED", 250)
+    rng = np.random.default_rng(3)
+    rows = np.where(rng.random((600, 3)) < 0.2, np.nan, rng.normal(size=(600, 3)))
+    buffer = np.empty((100, 3))
+    kinds = {
+        "array": lambda array: array,
+        "masked array": np.ma.masked_invalid,
+        "mapping": lambda array: dict(zip("abc", array.T, strict=True)),
+        "pandas": lambda array: pd.DataFrame(array, columns=list("abc"), copy=False),
+    }
+
+    def reused(make):
+        for start in range(0, 600, 100):
+            buffer[:] = rows[start : start + 100]
+            yield make(buffer)
+        buffer[:] = 0.0
+
+    for make in kinds.values():
+        expected = gd.DriftDetector(random_state=0).fit(iter([make(rows)])).evidence_
+        assert_same_evidence(gd.DriftDetector(random_state=0).fit(reused(make)).evidence_, expected)
+
+
+def test_of_a_slice_no_more_than_its_rows_is_kept():
+    table = pa.table({"a": np.arange(10_000.0), "b": ["text"] * 10_000})
+    spool = local._Spool()
+    kept = list(spool.keep(Table.read(table[start : start + 500]) for start in range(0, 10_000, 500)))
+    assert sum(map(len, kept)) == sum(map(len, spool)) == 10_000
+    assert spool._file.tell() < 2 * table.nbytes
+
+
+def test_what_cannot_be_kept(window, monkeypatch):
+    with pytest.raises(StorageError, match=r"cannot pickle .* cells of numbers, text or dates"):
+        gd.DriftDetector(ignore=["lock"]).fit(iter([window.assign(lock=threading.Lock())]))
+    monkeypatch.setattr(local, "MAX_IN_MEMORY", 1)
+    monkeypatch.setattr(tempfile, "TemporaryFile", lambda **_: open("/dev/full", "w+b"))  # noqa: PTH123, SIM115
+    with pytest.raises(StorageError, match=r"read only once, .* No space left on device\. Expected room .* TMPDIR"):
+        gd.DriftDetector().fit(iter([window]))
+
+
+def test_tables_of_an_iterator_need_no_pyarrow():
+    code = """
+import sys
+
+class Absent:
+    def find_spec(self, name, *_):
+        if name.partition(".")[0] == "pyarrow":
+            raise ImportError(name)
+
+sys.meta_path.insert(0, Absent())
+import pandas as pd
+import gapdrift as gd
+
+table = pd.DataFrame(gd.datasets.stations(300, rng=1))
+print(gd.DriftDetector(random_state=0).fit(iter([table[:100], table[100:]])).evidence_.n_rows)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "300\n"
 
 
 def test_the_same_seed_gives_the_same_reference(window, monkeypatch, tmp_path):
@@ -118,7 +235,7 @@ def test_another_engine_is_one_more_entry(window, detector, monkeypatch):
             return [count(table) for table in rows.tables]
 
         def sample(self, rows, most, rng):
-            return pd.concat(rows.tables), sum(map(len, rows.tables))
+            return pd.concat(rows.tables), sum(map(len, rows.tables)), rows
 
     monkeypatch.setattr(sys.modules[__name__], "ShelfEngine", ShelfEngine, raising=False)
     entry = (lambda rows: isinstance(rows, Shelf), __name__, "ShelfEngine")
@@ -143,7 +260,9 @@ def test_errors_say_what_to_do(window, detector, tmp_path):
         detector.test(tmp_path / "rows.csv")
     with pytest.raises(SchemaError, match="lacks the column"):
         detector.count(iter([window.drop(columns=window.columns[0])]))
-    with pytest.raises(InputError, match="The iterator gave a str"):
+    with pytest.raises(InputError, match="Got str, expected a pandas"):
         gd.DriftDetector().fit(iter(["rows"]))
+    with pytest.raises(InputError, match=r"has the columns 'temperature', expected those of the first"):
+        gd.DriftDetector().fit(iter([window, window[["temperature"]]]))
     with pytest.raises(InputError, match="gave no rows at all"):
         gd.DriftDetector().fit(iter(()))

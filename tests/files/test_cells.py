@@ -14,7 +14,7 @@ def test_numbers_in_every_way_they_are_written():
     found = converter(pa.table({"a": cells}))["a"].to_pylist()
     assert found == [1.0, 2.5, -300.0, 4.0, 0.5, 6.0, 1.0, 0.0, None, None, None, np.inf, None]
     converter(pa.table({"a": ["y"]}))
-    assert converter.notes() == ["Column 'a' has 4 cell(s) that are no numbers, such as 'x': they count as missing."]
+    assert converter.notes() == ["Column 'a' has 4 cell(s) that are not numbers, such as 'x': they count as missing."]
 
 
 def test_words_for_missing_in_text_and_numbers():

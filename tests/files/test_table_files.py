@@ -1,4 +1,8 @@
+import gc
 import gzip
+import os
+import shutil
+import threading
 
 import numpy as np
 import pyarrow as pa
@@ -7,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import gapdrift as gd
-from gapdrift.errors import InputError
+from gapdrift.errors import InputError, StorageError
 from gapdrift.files import _arrow as arrow_module
 from gapdrift.files import _csv as csv_module
 from gapdrift.files import _formats as formats_module
@@ -95,7 +99,7 @@ def test_what_is_given_is_not_looked_for(tmp_path):
 
 
 def test_compressed_csv_tells_its_progress(tmp_path, monkeypatch):
-    monkeypatch.setattr(csv_module, "BLOCK", 1 << 20)
+    monkeypatch.setattr(csv_module, "BLOCK_BYTES", 1 << 20)
     path = tmp_path / "t.csv.gz"
     rng = np.random.default_rng(0)
     lines = "\n".join(f"{x:.6f},{y:.6f}" for x, y in rng.normal(size=(200_000, 2)))
@@ -179,7 +183,7 @@ def test_endings_nobody_knows(tmp_path):
     path.touch()
     with pytest.raises(InputError, match="none of the endings"):
         open_files(path)
-    with pytest.raises(InputError, match="fits no file"):
+    with pytest.raises(InputError, match="matches no file"):
         open_files(str(tmp_path / "*.parquet"))
 
 
@@ -274,7 +278,7 @@ def test_csv_cells_become_what_they_look_like(tmp_path):
     assert found["n"][-3:] == [1.5, None, None]
     assert found["code"][-2:] == ["010", None]
     assert found["c"][-2:] == ["y", "1"]
-    assert files.notes == ("Column 'n' has 1 cell(s) that are no numbers, such as 'broken': they count as missing.",)
+    assert files.notes == ("Column 'n' has 1 cell(s) that are not numbers, such as 'broken': they count as missing.",)
     assert typed(open_files(path), numbers=["c"])["c"][-2:] == [None, 1.0]
     assert typed(files, start=30) == {"n": [None, None], "code": ["010", None], "c": ["y", "1"]}
     drawn, n_rows = files.sample(10, np.random.default_rng(0))
@@ -315,3 +319,28 @@ def test_another_format_is_one_more_entry(tmp_path, monkeypatch):
     files = open_files(tmp_path)
     assert typed(files) == {"line": ["one", "two"]}
     assert files.notes == ("Lines were counted.",)
+
+
+def fill_pipe(path, data):
+    os.mkfifo(path)
+    threading.Thread(target=path.write_bytes, args=(data,), daemon=True).start()
+    return path
+
+
+def test_a_pipe_is_copied_to_be_read_as_often_as_needed(tmp_path, table):
+    pq.write_table(table, tmp_path / "t.parquet")
+    files = open_files(fill_pipe(tmp_path / "pipe.parquet", (tmp_path / "t.parquet").read_bytes()))
+    assert rows(files) == rows(files) == table.to_pydict()
+    (copy,) = files.paths
+    del files
+    gc.collect()
+    assert not copy.exists()
+
+
+def test_a_pipe_needs_room(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(shutil, "copyfileobj", refuse)
+    with pytest.raises(StorageError, match=r"pipe\.csv can be read only once, .* No space left .* TMPDIR"):
+        open_files(fill_pipe(tmp_path / "pipe.csv", b"a\n1\n"))

@@ -70,7 +70,7 @@ def test_column_order_does_not_matter(make, rng):
 
 def test_chunks_do_not_matter(fitted, monkeypatch):
     whole = fitted.count(WINDOW)
-    monkeypatch.setattr("gapdrift.detectors.mdlfwf.reference.CHUNK_ROWS", 7)
+    monkeypatch.setattr("gapdrift.detectors.mdlfwf.reference.COUNTED_ROWS", 7)
     counter = vars(fitted.reference_).get("_counter")
     if counter is not None:
         monkeypatch.setattr(counter, "_chunk", 7)

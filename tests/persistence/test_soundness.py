@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import gapdrift as gd
-from gapdrift.detectors.mdlfwf.regressors import TrainingPairs
+from gapdrift.detectors.mdlfwf.regressors import Forest, LinearModel
 from gapdrift.errors import StorageError
 from gapdrift.inference.null import Null
 from gapdrift.models.gaussian import DensePrecision, FactorPrecision
@@ -23,9 +23,22 @@ def refused(thing):
 
 CHAIN = ChainedRegressions(np.zeros(2), np.array([0]), np.array([[1]]), np.ones((1, 1)), np.zeros(1))
 
+FOREST = Forest(
+    2,
+    single_precision=True,
+    start=0.0,
+    output="sum",
+    roots=np.array([0, 3]),
+    feature=np.array([1, 0, 0, 0]),
+    threshold=np.array([0.5, 0.0, 0.0, 0.0]),
+    children=np.array([[1, 2], [1, 1], [2, 2], [3, 3]]),
+    value=np.arange(4.0),
+)
+"""A tree with two leaves, and one that is a leaf."""
+
 
 def test_sound_parts_pass():
-    for thing in (CHAIN, HistogramAxis((), ()), Column("x", "number")):
+    for thing in (CHAIN, FOREST, HistogramAxis((), ()), Column("x", "number")):
         thing.check_stored()
 
 
@@ -65,8 +78,32 @@ def test_sound_parts_pass():
         replace(CHAIN, columns=np.array([2])),
         replace(CHAIN, neighbours=np.array([[-1]])),
         replace(CHAIN, coefficients=np.ones((1, 2))),
-        TrainingPairs(np.zeros((2, 1), np.uint8), 9, np.zeros((2, 1)), np.zeros(2)),
-        TrainingPairs(np.zeros((2, 1), np.uint8), -1, np.zeros((2, 1)), np.zeros(2)),
+        LinearModel(np.zeros((2, 2)), 0.0),
+        LinearModel(np.array(1.0), 0.0),
+        replace(FOREST, n_features=1),
+        replace(FOREST, n_features=-1),
+        replace(FOREST, output="best"),
+        replace(FOREST, roots=FOREST.roots[:0]),
+        replace(FOREST, roots=FOREST.roots[:1]),
+        replace(FOREST, roots=np.array([0, 4])),
+        replace(FOREST, roots=np.array([0, -1])),
+        replace(FOREST, roots=np.array([0, 0])),
+        replace(FOREST, roots=FOREST.roots[None]),
+        replace(FOREST, feature=-FOREST.feature),
+        replace(FOREST, feature=FOREST.feature[1:]),
+        replace(FOREST, feature=np.array(1)),
+        replace(FOREST, threshold=FOREST.threshold[1:]),
+        replace(FOREST, value=FOREST.value[:, None]),
+        replace(FOREST, children=FOREST.children.ravel()),
+        replace(FOREST, children=FOREST.children[:, :1]),
+        replace(FOREST, children=np.array([[1, 2], [0, 0], [2, 2], [3, 3]])),
+        replace(FOREST, children=np.array([[1, 2], [1, 2], [2, 2], [3, 3]])),
+        replace(FOREST, children=np.array([[1, 1], [1, 1], [2, 2], [3, 3]])),
+        replace(FOREST, children=np.array([[1, 3], [1, 1], [2, 2], [3, 3]])),
+        replace(FOREST, children=np.array([[1, 2], [1, 1], [2, 2], [4, 5]])),
+        replace(FOREST, children=np.array([[1, 2], [1, 1], [2, 2], [-1, -1]])),
+        replace(FOREST, children=np.array([[1, 2], [2, 3], [2, 2], [3, 3]])),
+        Forest(2, False, 0.0, "sum", *[np.zeros(0, dtype=int)] * 2, np.zeros(0), np.zeros((0, 2), int), np.zeros(0)),
         Partition(np.zeros((2, 2)), np.ones(3, dtype=int)),
         gd.results.Finding("x", 1.0, 1, 0.0, 0.1),
         gd.results.FeatureFinding("x", 1.5, 0.0),
@@ -79,6 +116,39 @@ def test_sound_parts_pass():
 )
 def test_parts_that_are_not_sound(thing):
     refused(thing)
+
+
+def chain(n_levels):
+    """A tree that splits off one leaf at each level: node 2 i has the leaf 2 i + 1 and the node 2 i + 2."""
+    place = np.arange(2 * n_levels + 1)
+    children = np.where(place[:, None] % 2, place[:, None], place[:, None] + [1, 2])
+    children[-1] = place[-1]
+    zeros = np.zeros(len(place))
+    return Forest(1, False, 0.0, "sum", np.array([0]), np.zeros(len(place), int), zeros, children, zeros)
+
+
+def stumps(n_trees):
+    """Trees of a single leaf."""
+    place, zeros = np.arange(n_trees), np.zeros(n_trees)
+    children = np.column_stack([place, place])
+    return Forest(1, False, 0.0, "sum", place, np.zeros(n_trees, int), zeros, children, zeros)
+
+
+@pytest.mark.parametrize("make", [chain, stumps])
+def test_the_steps_of_trees_have_a_limit(make, monkeypatch):
+    monkeypatch.setattr("gapdrift.detectors.mdlfwf.regressors.MAX_STEPS", 1_000)
+    make(999).check_stored()
+    for n_steps in (1_001, 1_000_000):
+        forest = make(n_steps)
+        for check in (forest.check_stored, forest.to_stored):
+            with pytest.raises(StorageError, match="trees x levels"):
+                check()
+
+
+def test_the_nodes_of_trees_have_a_limit(monkeypatch):
+    monkeypatch.setattr("gapdrift.detectors.mdlfwf.regressors.MAX_NODES", 3)
+    with pytest.raises(StorageError, match="at most 3 nodes"):
+        FOREST.check_stored()
 
 
 @pytest.fixture(scope="module")
@@ -166,7 +236,8 @@ def test_references_whose_parts_do_not_fit(conditional, change):
         lambda whole: {"partition": Partition(whole.partition.centres[:, 1:])},
         lambda whole: {"distance": replace(whole.distance, imputers=whole.distance.imputers[1:])},
         lambda whole: {"distance": replace(whole.distance, imputers=(ConstantFill(np.zeros(1)),) * 5)},
-        lambda whole: {"distance": replace(whole.distance, pairs=None)},
+        lambda whole: {"distance": replace(whole.distance, regressor=FOREST)},
+        lambda whole: {"distance": replace(whole.distance, regressor=LinearModel(np.zeros(3), 0.0))},
         lambda whole: {"distance": replace(whole.distance, importances=np.zeros(1))},
     ],
 )

@@ -228,7 +228,7 @@ def test_a_key_counts_once_within_two_windows():
     monitor = gd.Monitor(detector(), 50, key_column="key")
     windows = monitor.advance(stream | {"key": keys})
     assert [window.duplicate_rows for window in windows] == [0, 10, 0, 0]
-    assert windows[1].warnings == ("10 row(s) had a key that was there already and were not counted.",)
+    assert windows[1].warnings == ("10 row(s) had the key of an earlier row and were not counted.",)
     assert [(window.first_row, window.last_row) for window in windows[:2]] == [(0, 49), (60, 109)]
     assert monitor.duplicate_rows == 10
     assert monitor.position == 240

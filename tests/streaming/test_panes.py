@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import gapdrift as gd
-from gapdrift.streaming.panes import BLOCK, Pane, WindowGrid, add_up
+from gapdrift.streaming.panes import BLOCK_ROWS, Pane, WindowGrid, add_up
 from gapdrift.streaming.rows import Rows
 from gapdrift.tables.encoding import Encoded
 from gapdrift.tables.frame import Table
@@ -25,14 +25,14 @@ def test_runs_of_empty_windows_are_counted(grid, start, first, closed):
 
 
 def test_blocks_do_not_depend_on_the_pieces():
-    table = rows(2 * BLOCK + 100, 1)
+    table = rows(2 * BLOCK_ROWS + 100, 1)
     whole, pieces = Pane(0), Pane(0)
     whole.add(plain(table), detector().count)
-    for start in range(0, 2 * BLOCK + 100, 37):
+    for start in range(0, 2 * BLOCK_ROWS + 100, 37):
         pieces.add(plain(part(table, start, start + 37)), detector().count)
     assert sum(map(len, whole.waiting)) == sum(map(len, pieces.waiting)) == 100
     one, two = (pane.close(detector().count) for pane in (whole, pieces))
-    assert one.n_rows == two.n_rows == 2 * BLOCK + 100
+    assert one.n_rows == two.n_rows == 2 * BLOCK_ROWS + 100
     for name, sums in one.sums.items():
         np.testing.assert_array_equal(sums, two.sums[name])
     recount = detector().count(table)
@@ -41,13 +41,19 @@ def test_blocks_do_not_depend_on_the_pieces():
 
 def test_a_pane_comes_back_from_its_bytes():
     pane = Pane(-3)
-    table = rows(BLOCK + 10, 1)
+    table = rows(BLOCK_ROWS + 10, 1)
     table["c"][0] = "violet"
     pane.add(plain(table), detector().count)
-    pane.note_rows(5, 9)
-    pane.note_rows(2, 3)
+    pane.note_positions(5, 9)
+    pane.note_positions(2, 3)
     again = Pane.unpack(pane.pack())
-    assert (again.number, again.n_rows, again.first_row, again.last_row, again.closed) == (-3, BLOCK + 10, 2, 9, False)
+    assert (again.number, again.n_rows, again.first_row, again.last_row, again.closed) == (
+        -3,
+        BLOCK_ROWS + 10,
+        2,
+        9,
+        False,
+    )
     one, two = (each.close(detector().count) for each in (pane, again))
     assert one.notes == two.notes != frozenset()
     for name, sums in one.sums.items():

@@ -24,7 +24,7 @@ WRONG = [
     ({"key_column": "c"}, "which the detector compares"),
     ({"key_column": 3}, "key_column is 3, expected the name"),
     ({"window": "1h", "time_column": "time", "key_column": "time"}, "are both 'time'"),
-    ({"lateness": "1h"}, "windows of rows know no time"),
+    ({"lateness": "1h"}, "windows of rows have no times"),
     ({"window": "1h", "time_column": "time", "lateness": timedelta(seconds=-1)}, "expected 0 to 36500 days"),
     ({"false_alarm_every": 1}, "false_alarm_every is 1"),
     ({"false_alarm_every": "often"}, "false_alarm_every is 'often'"),

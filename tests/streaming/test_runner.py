@@ -114,7 +114,7 @@ def test_flush_at_the_end():
 
 
 def test_sinks_of_one_name_are_refused():
-    with pytest.raises(gd.errors.ParameterError, match="expected different ones"):
+    with pytest.raises(gd.errors.ParameterError, match="expected different names"):
         run_monitor(monitor(), [], sinks=[JsonLines("a.jsonl"), JsonLines("b.jsonl")])
 
 

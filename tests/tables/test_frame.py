@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from gapdrift.errors import InputError
-from gapdrift.tables.frame import Table
+from gapdrift.tables.frame import Table, join_tables
 
 NAN = float("nan")
 
@@ -195,3 +195,27 @@ def test_texts_that_a_library_numbers_are_the_same_texts(dtype):
         assert column.missing.tolist() == [False, True, False, False, False]
         assert [texts[number] for number in numbers[~column.missing]] == ["b", "a", "b", "c"]
         assert column.values[~column.missing].tolist() == ["b", "a", "b", "c"]
+
+
+def test_tables_of_all_libraries_are_joined():
+    tables = [
+        {"a": [1, None], "b": ["x", None]},
+        pd.DataFrame({"b": pd.Categorical([10]), "a": [0.5], "more": [1]}),
+        pl.DataFrame({"a": pl.Series([2], dtype=pl.Int128), "b": [None]}),
+        pa.table({"a": pa.array([Decimal("2.5")]), "b": pa.array(["x"]).dictionary_encode()}),
+    ]
+    joined = join_tables([Table.read(table) for table in tables])
+    assert (joined.names, len(joined)) == (("a", "b"), 5)
+    np.testing.assert_array_equal(joined.column("a").values, [1.0, NAN, 0.5, 2.0, 2.5])
+    assert joined.column("b").values[[0, 2, 4]].tolist() == ["x", "10", "x"]
+    assert joined.column("b").missing.tolist() == [False, True, False, True, False]
+
+
+def test_arrays_are_joined():
+    masked = np.ma.masked_less(np.array([[0.0, 3.0]]), 1)
+    joined = join_tables([Table.read(np.array([[1, 2]])), Table.read(masked)])
+    assert not joined.named
+    np.testing.assert_array_equal(joined.column("x0").values, [1.0, NAN])
+    np.testing.assert_array_equal(joined.column("x1").values, [2.0, 3.0])
+    with pytest.raises(InputError, match="do not mix tables with arrays"):
+        join_tables([Table.read({"x0": [1]}), Table.read(np.zeros((1, 1)))])

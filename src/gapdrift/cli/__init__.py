@@ -1,6 +1,6 @@
 """The command line: arguments, progress, exit codes. Needs the extra ``cli``.
 
-Exit codes: 0 done, 1 error, 3 drift where ``--fail-on-drift`` was asked for.
+Exit codes: 0 done, 1 error, 3 drift (with ``--fail-on-drift``).
 """
 
 import errno
@@ -15,12 +15,12 @@ __all__ = ["ExitCode", "main"]
 
 
 class ExitCode(IntEnum):
-    """What a command leaves with."""
+    """Exit codes of the commands."""
 
     DONE = 0
     ERROR = 1
     DRIFT = 3
-    """Only where ``--fail-on-drift`` was asked for."""
+    """Only with ``--fail-on-drift``."""
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -30,29 +30,29 @@ def main(arguments: list[str] | None = None) -> None:
     except ImportError as error:
         if error.name not in {"click", "rich"}:
             raise
-        sys.exit(_say(f"The command line needs {error.name}: pip install 'gapdrift[cli]'."))
+        sys.exit(_print_error(f"The command line needs {error.name}: pip install 'gapdrift[cli]'."))
     sys.exit(_run(app, arguments))
 
 
 def _run(app: Any, arguments: list[str] | None) -> int:
-    """Exit code of the command; an error is one sentence, not a traceback."""
+    """Exit code of the command; errors are printed as one sentence, without a traceback."""
     import click  # noqa: PLC0415
 
     try:
         return int(app.main(arguments, prog_name="gapdrift", standalone_mode=False) or ExitCode.DONE)
     except BrokenPipeError:
-        # The reader of the output has gone, as `| head` does: nothing is left to say, not even at exit.
+        # Nobody reads the output any more, as after `| head`: write nothing more, not even at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return ExitCode.ERROR
     except (click.ClickException, click.Abort, KeyboardInterrupt) as error:
-        return _say(_stopped(error))
+        return _print_error(_describe_stop(error))
     except Exception as error:
         if os.environ.get("GAPDRIFT_DEBUG"):
             raise
-        return _say(_failed(error))
+        return _print_error(_describe_failure(error))
 
 
-def _stopped(error: BaseException) -> str:
+def _describe_stop(error: BaseException) -> str:
     import click  # noqa: PLC0415
 
     if not isinstance(error, click.ClickException):
@@ -61,7 +61,7 @@ def _stopped(error: BaseException) -> str:
     return error.format_message() + hint
 
 
-def _failed(error: Exception) -> str:
+def _describe_failure(error: Exception) -> str:
     if isinstance(error, GapdriftError):
         return str(error)
     if isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EIO, errno.EBADF}:
@@ -69,11 +69,11 @@ def _failed(error: Exception) -> str:
     if isinstance(error, MemoryError):
         return "Out of memory. Use fewer columns (--ignore) or fewer reference rows (--reference-rows)."
     return (
-        f"Unexpected {type(error).__name__}: {error}\nThis is a defect of gapdrift. Set GAPDRIFT_DEBUG=1 to see where "
+        f"Unexpected {type(error).__name__}: {error}\nThis is a bug in gapdrift. Set GAPDRIFT_DEBUG=1 to see where "
         "it happened, and report it."
     )
 
 
-def _say(message: str) -> int:
+def _print_error(message: str) -> int:
     sys.stderr.write(f"gapdrift: error: {message}\n")
     return ExitCode.ERROR

@@ -9,13 +9,13 @@ from gapdrift.cli._options import detector_options, output_options, reading_opti
 
 __all__ = ["app"]
 
-DETECTOR = ("target", "categories", "ignore", "alpha", "min_effect", "method", "numbers", "reference_rows")
-READING = ("file_format", "separator", "decimal", "encoding", "missing")
-OUTPUT = ("html", "markdown", "save", "as_json", "fail_on_drift", "fail_on_undetermined")
+DETECTOR_OPTIONS = ("target", "categories", "ignore", "alpha", "min_effect", "method", "numbers", "reference_rows")
+READING_OPTIONS = ("file_format", "separator", "decimal", "encoding", "missing")
+OUTPUT_OPTIONS = ("html", "markdown", "save", "as_json", "fail_on_drift", "fail_on_undetermined")
 
 
 def _examples(*lines: str) -> str:
-    """Examples at the end of a command's help, kept as they are."""
+    """Examples for the end of a command's help, which click does not rewrap."""
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
 
 
@@ -33,7 +33,8 @@ def _examples(*lines: str) -> str:
 def app() -> None:
     """Drift detection for tables with missing values.
 
-    Compares a reference with a window, both with gaps, and tells a change of the values from a change of the gaps.
+    Compares a window with a reference, both with missing values, and tells a change of the values from a change of
+    what is missing.
     Reads CSV (also compressed), Parquet and Feather files, folders and globs of them, in chunks.
 
     Exit codes: 0 done, 1 error, 3 drift (with --fail-on-drift).
@@ -57,7 +58,7 @@ def compare(reference: str, window: str, **options: Any) -> None:
     """Compare WINDOW with REFERENCE: files, folders or globs (in quotes)."""
     from gapdrift.cli._work import compare as work  # noqa: PLC0415
 
-    result = work(reference, window, _reading(options), _settings(options))
+    result = work(reference, window, _reading_options(options), _detector_settings(options))
     _finish(result, (reference, window), options)
 
 
@@ -73,10 +74,10 @@ def compare(reference: str, window: str, **options: Any) -> None:
 @detector_options
 @reading_options
 def fit(reference: str, output: str, no_rows: bool, **options: Any) -> None:
-    """Learn REFERENCE and save it: one file, without pickle."""
+    """Learn REFERENCE and save it to one file, without pickle."""
     from gapdrift.cli._work import fit_reference  # noqa: PLC0415
 
-    detector, notes = fit_reference(reference, _reading(options), _settings(options))
+    detector, notes = fit_reference(reference, _reading_options(options), _detector_settings(options))
     detector.save(output, keep_rows=not no_rows)
     click.echo(f"Saved {output}: {detector.evidence_.n_rows:,} rows, {detector.n_features_in_} columns.")
     for note in (*notes, *detector.warnings_):
@@ -94,7 +95,7 @@ def fit(reference: str, output: str, no_rows: bool, **options: Any) -> None:
 @click.option(
     "--alpha",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    help="Rate of false alarms; that of the saved detector if not given.",
+    help="Rate of false alarms. The default is that of the saved detector.",
 )
 @reading_options
 @output_options
@@ -102,7 +103,7 @@ def test(reference: str, window: str, alpha: float | None, **options: Any) -> No
     """Test WINDOW against a REFERENCE saved by 'gapdrift fit'."""
     from gapdrift.cli._work import judge_files, load_detector  # noqa: PLC0415
 
-    result = judge_files(load_detector(reference), window, _reading(options), alpha=alpha)
+    result = judge_files(load_detector(reference), window, _reading_options(options), alpha=alpha)
     _finish(result, (reference, window), options)
 
 
@@ -110,37 +111,35 @@ def test(reference: str, window: str, alpha: float | None, **options: Any) -> No
     epilog=_examples(
         "gapdrift monitor january.gapdrift stream.parquet --window 5000",
         "gapdrift monitor january.gapdrift 'days/*.csv' --window 1d --time-column when --lateness 2h",
-        "gapdrift monitor january.gapdrift stream.csv --window 1000 --history alarms.db   # go on after a crash",
+        "gapdrift monitor january.gapdrift stream.csv --window 1000 --history alarms.db   # continues after a crash",
         "gapdrift monitor january.gapdrift stream.csv --window 1000 --prometheus drift.prom --jsonl log.jsonl",
     )
 )
 @click.argument("reference")
 @click.argument("stream")
 @click.option(
-    "--window", required=True, metavar="N|TIME", help="Rows of a window, or a time such as 1h (with --time-column)."
+    "--window", required=True, metavar="N|TIME", help="Rows in a window, or a time such as 1h (with --time-column)."
 )
-@click.option("--step", metavar="N|TIME", help="From one window to the next; less than a window makes them overlap.")
+@click.option("--step", metavar="N|TIME", help="From one window to the next. Below --window, windows overlap.")
 @click.option(
     "--false-alarm-every",
     type=click.FloatRange(2),
     default=1000,
     show_default=True,
-    help="Windows without drift for one false alarm.",
+    help="Average number of windows without drift per false alarm.",
 )
-@click.option("--warning-every", type=click.FloatRange(1), help="The same for warnings; a tenth of it if not given.")
+@click.option("--warning-every", type=click.FloatRange(1), help="The same for warnings. The default is a tenth.")
 @click.option("--time-column", metavar="COLUMN", help="Column with the time of each row.")
-@click.option("--lateness", metavar="TIME", help="How late rows may come, such as 10min.")
+@click.option("--lateness", metavar="TIME", help="How late a row may come, such as 10min.")
 @click.option(
-    "--key-column", metavar="COLUMN", help="Column with a key: a row whose key was there is not counted again."
+    "--key-column", metavar="COLUMN", help="Column with a key. A row with the key of an earlier one is not counted."
 )
 @click.option(
-    "--adapt", type=click.IntRange(1), metavar="N", help="After N windows of drift in a row learn a new reference."
+    "--adapt", type=click.IntRange(1), metavar="N", help="After N drift windows in a row, learn a new reference."
 )
-@click.option("--flush", is_flag=True, help="Decide windows of time that have only begun when the stream ends.")
-@click.option(
-    "--history", metavar="FILE|URL", help="Database of windows; a stopped run goes on at the next unseen row."
-)
-@click.option("--stream-name", default="default", show_default=True, help="Name in the history and in records.")
+@click.option("--flush", is_flag=True, help="Also decide windows of time that are not over when the stream ends.")
+@click.option("--history", metavar="FILE|URL", help="Database of windows, from which a stopped run continues.")
+@click.option("--stream-name", default="default", show_default=True, help="Name in the history and in the records.")
 @click.option("--jsonl", metavar="FILE", type=click.Path(dir_okay=False), help="Append each window as a line of JSON.")
 @click.option(
     "--prometheus", metavar="FILE", type=click.Path(dir_okay=False), help="Write metrics as a Prometheus textfile."
@@ -148,7 +147,7 @@ def test(reference: str, window: str, alpha: float | None, **options: Any) -> No
 @click.option("--webhook", metavar="URL", help="Post warnings and alarms as JSON.")
 @click.option("--json", "as_json", is_flag=True, help="Print each window as a line of JSON.")
 @click.option("--all", "everything", is_flag=True, help="Print calm windows too.")
-@click.option("--fail-on-drift", is_flag=True, help="Leave with exit code 3 where a window of this run has drift.")
+@click.option("--fail-on-drift", is_flag=True, help="Exit with code 3 if a window of this run has drift.")
 @reading_options
 def monitor(reference: str, stream: str, **options: Any) -> None:
     """Watch the rows of STREAM, window by window, against a REFERENCE saved by 'gapdrift fit'.
@@ -157,7 +156,7 @@ def monitor(reference: str, stream: str, **options: Any) -> None:
     """
     from gapdrift.cli._watch import watch  # noqa: PLC0415
 
-    code = watch(reference, stream, _reading(options), options)
+    code = watch(reference, stream, _reading_options(options), options)
     click.get_current_context().exit(code)
 
 
@@ -182,7 +181,7 @@ def inspect(file: str, as_json: bool) -> None:
     "--html", type=click.Path(dir_okay=False), default="gapdrift-demo.html", show_default=True, help="Report to write."
 )
 def demo(windows: int, seed: int, html: str) -> None:
-    """Show the point on built-in data: the usual ways with gaps beside this one."""
+    """Compare the usual ways to treat missing values with gapdrift, on built-in data."""
     from gapdrift.cli._show import show_demo  # noqa: PLC0415
 
     show_demo(windows, seed, html)
@@ -205,19 +204,19 @@ def completion(shell: str) -> None:
         click.echo(kind(app, {}, "gapdrift", "_GAPDRIFT_COMPLETE").source())
 
 
-def _reading(options: dict[str, Any]) -> dict[str, Any]:
+def _reading_options(options: dict[str, Any]) -> dict[str, Any]:
     """Options of `gapdrift.files.open_files`."""
     if options["separator"] is not None:
         options["separator"] = options["separator"].replace("\\t", "\t")
-    return {name: options[name] for name in READING}
+    return {name: options[name] for name in READING_OPTIONS}
 
 
-def _settings(options: dict[str, Any]) -> dict[str, Any]:
-    return {name: options[name] for name in DETECTOR} | {"random_state": options["seed"]}
+def _detector_settings(options: dict[str, Any]) -> dict[str, Any]:
+    return {name: options[name] for name in DETECTOR_OPTIONS} | {"random_state": options["seed"]}
 
 
 def _finish(result: Any, sources: tuple[str, str], options: dict[str, Any]) -> None:
     from gapdrift.cli._show import show_result  # noqa: PLC0415
 
-    code = show_result(result, sources, {name: options[name] for name in OUTPUT})
+    code = show_result(result, sources, {name: options[name] for name in OUTPUT_OPTIONS})
     click.get_current_context().exit(code)

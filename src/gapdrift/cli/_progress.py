@@ -1,4 +1,4 @@
-"""Progress on a terminal; nothing in a pipe."""
+"""Progress bars, on a terminal only."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -9,15 +9,16 @@ __all__ = ["progress"]
 
 @contextmanager
 def progress(what: str, total: int | None, *, steps: bool = False) -> Iterator[Callable[[int], None]]:
-    """Show a bar while a step runs; the value takes how far it went on.
+    """Show a progress bar; the value is a function to call with the bytes or steps done since its last call.
 
     Parameters
     ----------
     what : str
+        Text beside the bar.
     total : int or None
-        Of the whole; None where that is not known.
+        Total number of bytes or steps; None if it is not known.
     steps : bool, default False
-        Whether progress is counted in steps, not in bytes.
+        Whether progress is measured in steps, not in bytes.
     """
     if not sys.stderr.isatty():
         yield lambda _: None

@@ -15,12 +15,12 @@ from gapdrift.cli._progress import progress
 
 __all__ = ["show_demo", "show_file", "show_result"]
 
-COLOURS = {True: "red", False: "green", None: "yellow"}
+VERDICT_COLOURS = {True: "red", False: "green", None: "yellow"}
 
 
 def show_result(result: gd.DriftResult, sources: tuple[str, str], options: dict[str, Any]) -> int:
-    """Print a result, write the reports asked for, and return the exit code."""
-    # A name that is not UTF-8 cannot be printed.
+    """Print a result and write the reports asked for; return the exit code."""
+    # A file name that is not UTF-8 cannot be printed as it is.
     shown = [os.fsencode(name).decode(errors="replace") for name in sources]
     named = {"reference": shown[0], "window": shown[1]}
     made = datetime.now(UTC).replace(microsecond=0).isoformat().replace("+00:00", "Z")
@@ -38,7 +38,7 @@ def show_result(result: gd.DriftResult, sources: tuple[str, str], options: dict[
         click.echo(json.dumps({**result.to_dict(), "sources": named}, indent=2, allow_nan=False))
     else:
         first, *rest = result.summary().splitlines()
-        click.secho(first, bold=True, fg=COLOURS[result.drift])
+        click.secho(first, bold=True, fg=VERDICT_COLOURS[result.drift])
         click.echo("\n".join([*rest, *(f"Written: {path}" for path in written)]))
     if result.drift and options["fail_on_drift"]:
         return ExitCode.DRIFT
@@ -46,15 +46,15 @@ def show_result(result: gd.DriftResult, sources: tuple[str, str], options: dict[
 
 
 def show_file(found: dict[str, Any]) -> str:
-    """Description of a gapdrift file for people."""
+    """Description of a gapdrift file as text."""
     lines: list[str] = []
     for name, value in found.items():
-        lines += _lines(name.replace("_", " "), value, "")
+        lines += _entry_lines(name.replace("_", " "), value, "")
     return "\n".join(lines)
 
 
 def show_demo(windows: int, seed: int, html: str) -> None:
-    """Print the table of the usual ways with gaps, and one result with its report."""
+    """Print the table that compares ways to treat missing values, then one result, and write its report."""
     from gapdrift.cli.demo import SCENARIOS, run_demo  # noqa: PLC0415
 
     click.echo(
@@ -75,19 +75,19 @@ def show_demo(windows: int, seed: int, html: str) -> None:
     detector = gd.DriftDetector(random_state=seed).fit(gd.datasets.stations(1_000, rng=seed))
     result = detector.test(gd.datasets.stations(1_000, rng=seed + 2, drift=True))
     first, *rest = result.summary().splitlines()
-    click.secho(first, bold=True, fg=COLOURS[result.drift])
+    click.secho(first, bold=True, fg=VERDICT_COLOURS[result.drift])
     click.echo("\n".join(rest))
     result.to_html(html, sources={"reference": "1,000 readings", "window": "1,000 readings, a sensor failed"})
     click.echo(f"\nReport to open: {Path(html).resolve()}")
 
 
-def _lines(name: str, value: Any, indent: str) -> list[str]:
-    """Lines of one entry: a value beside its name, several below it."""
+def _entry_lines(name: str, value: Any, indent: str) -> list[str]:
+    """Lines of one entry: a single value beside its name, several values below it."""
     if isinstance(value, dict):
-        inner = [line for key, each in value.items() for line in _lines(str(key), each, indent + "  ")]
+        inner = [line for key, each in value.items() for line in _entry_lines(str(key), each, indent + "  ")]
         return [f"{indent}{name}:", *inner]
     if name == "columns":
-        return [f"{indent}{name}:", *(f"{indent}  {_column(each)}" for each in value)]
+        return [f"{indent}{name}:", *(f"{indent}  {_column_text(each)}" for each in value)]
     if name == "warnings" and value:
         return [f"{indent}{name}:", *(f"{indent}  {each}" for each in value)]
     if isinstance(value, list | tuple):
@@ -95,7 +95,7 @@ def _lines(name: str, value: Any, indent: str) -> list[str]:
     return [f"{indent}{name}: {'none' if value is None else value}"]
 
 
-def _column(record: dict[str, Any]) -> str:
-    values = f" with {record['categories']} categories" if record.get("categories") else ""
+def _column_text(record: dict[str, Any]) -> str:
+    categories = f" with {record['categories']} categories" if record.get("categories") else ""
     missing = f", {record['missing']:.1%} missing" if record.get("missing") else ""
-    return f"{record['name']}: {record['kind']}{values}{missing}"
+    return f"{record['name']}: {record['kind']}{categories}{missing}"

@@ -1,4 +1,4 @@
-"""The monitor over files: windows to the screen, the history and the sinks."""
+"""A monitor over files, whose windows are printed, kept in a history and sent to sinks."""
 
 import json
 import sys
@@ -20,7 +20,7 @@ from gapdrift.streaming.windows import WindowResult
 
 __all__ = ["watch"]
 
-COLOURS = {"drift": "red", "warning": "yellow", "undetermined": "yellow", "calm": "green"}
+ZONE_COLOURS = {"drift": "red", "warning": "yellow", "undetermined": "yellow", "calm": "green"}
 
 
 def watch(reference: str, place: str, reading: Mapping[str, Any], options: dict[str, Any]) -> int:
@@ -28,8 +28,8 @@ def watch(reference: str, place: str, reading: Mapping[str, Any], options: dict[
     detector = load_detector(reference)
     monitor = gd.Monitor(
         detector,
-        _length(options["window"]),
-        None if options["step"] is None else _length(options["step"]),
+        _parse_length(options["window"]),
+        None if options["step"] is None else _parse_length(options["step"]),
         options["false_alarm_every"],
         time_column=options["time_column"],
         key_column=options["key_column"],
@@ -43,7 +43,7 @@ def watch(reference: str, place: str, reading: Mapping[str, Any], options: dict[
         if options["as_json"]:
             click.echo(json.dumps(make_record(window, options["stream_name"]), allow_nan=False))
         elif options["everything"] or window.zone != "calm":
-            click.secho(_line(window), fg=COLOURS[window.zone])
+            click.secho(_window_line(window), fg=ZONE_COLOURS[window.zone])
 
     with ExitStack() as stack:
         history = stack.enter_context(History(options["history"])) if options["history"] else None
@@ -57,48 +57,50 @@ def watch(reference: str, place: str, reading: Mapping[str, Any], options: dict[
             tables,
             history=history,
             stream=options["stream_name"],
-            sinks=_sinks(options),
+            sinks=_make_sinks(options),
             flush=options["flush"],
             on_window=show,
         )
     notes = [*files.notes]
     if history is not None and summary.position == summary.first_row:
-        notes.append("No row is new: all rows of the stream were seen before, by the history.")
+        notes.append("There are no new rows: the history has all rows of the stream already.")
     _print_summary(summary, notes, options["as_json"])
     return ExitCode.DRIFT if summary.drift and options["fail_on_drift"] else ExitCode.DONE
 
 
-def _length(text: str) -> int | str:
+def _parse_length(text: str) -> int | str:
     return int(text) if text.isascii() and text.isdigit() else text
 
 
-def _sinks(options: dict[str, Any]) -> list[Sink]:
+def _make_sinks(options: dict[str, Any]) -> list[Sink]:
     makers = {"jsonl": JsonLines, "prometheus": PrometheusTextfile, "webhook": Webhook}
     return [make(options[name]) for name, make in makers.items() if options[name]]
 
 
-def _line(window: WindowResult) -> str:
-    """One line about a window, with the columns that moved."""
+def _window_line(window: WindowResult) -> str:
+    """One line about a window, with the names of the columns that changed."""
     result = window.result
     if result is None or not window.alarm:
         return window.summary()
-    values = [f.name for f in result.features if (f.adjusted_p_value or 1.0) < result.alpha]
-    gaps = [f.name for f in result.features if (f.adjusted_missing_p_value or 1.0) < result.alpha]
-    parts = [f"{what} of {', '.join(names[:5])}" for what, names in (("values", values), ("gaps", gaps)) if names]
+    changed = {
+        "values": [f.name for f in result.features if (f.adjusted_p_value or 1.0) < result.alpha],
+        "missing values": [f.name for f in result.features if (f.adjusted_missing_p_value or 1.0) < result.alpha],
+    }
+    parts = [f"{side} of {', '.join(names[:5])}" for side, names in changed.items() if names]
     return window.summary() + (f": {'; '.join(parts)}" if parts else "")
 
 
 def _print_summary(summary: RunSummary, notes: list[str], as_json: bool) -> None:
-    """Say what was done; on the error stream where the output is for machines."""
+    """Print what was done; with JSON output, to the error stream."""
     decided = ", ".join(f"{count:,} {zone}" for zone, count in summary.zones.items() if count) or "none"
-    where = sys.stderr if as_json else None
+    stream = sys.stderr if as_json else None
     rows = summary.position - summary.first_row
-    click.echo(f"Rows {summary.first_row:,} to {summary.position:,} ({rows:,}). Windows: {decided}.", file=where)
+    click.echo(f"Rows {summary.first_row:,} to {summary.position:,} ({rows:,}). Windows: {decided}.", file=stream)
     skipped = {"late": summary.late_rows, "duplicate": summary.duplicate_rows, "without a time": summary.untimed_rows}
     for kind, count in skipped.items():
         if count:
-            click.echo(f"Note: {count:,} row(s) {kind} not counted since the start of the stream.", file=where)
+            click.echo(f"Note: {count:,} row(s) {kind} not counted since the start of the stream.", file=stream)
     for note in notes:
-        click.echo(f"Note: {note}", file=where)
+        click.echo(f"Note: {note}", file=stream)
     for name, reason in summary.undelivered.items():
-        click.echo(f"Note: the sink {name!r} did not get all windows: {reason}", file=where)
+        click.echo(f"Note: the sink {name!r} did not get all windows: {reason}", file=stream)

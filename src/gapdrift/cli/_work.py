@@ -8,9 +8,8 @@ import numpy as np
 
 import gapdrift as gd
 from gapdrift.cli._progress import progress
-from gapdrift.detectors.reference import ReferenceDetector
+from gapdrift.detectors.reference import ReferenceDetector, compare_all_rows
 from gapdrift.errors import InputError
-from gapdrift.execution import sample_notes
 from gapdrift.files import open_files
 
 __all__ = ["compare", "count", "fit_reference", "judge_files", "load_detector"]
@@ -29,20 +28,19 @@ def fit_reference(
     settings : dict
         ``method``, ``numbers``, ``reference_rows`` and the parameters of the detector.
     """
-    numbers, max_rows = settings.pop("numbers"), settings.pop("reference_rows")
-    method = settings.pop("method")
+    method, numbers, max_rows = map(settings.pop, ("method", "numbers", "reference_rows"))
     files = open_files(place, **reading)
     rng = np.random.default_rng(settings["random_state"])
     with progress("Reading the reference", files.size) as advance:
         sample, n_rows = files.sample(max_rows, rng, numbers=numbers, progress=advance)
-    _check_columns(sample.column_names, {"--number": numbers})
+    _check_numbers(sample.column_names, numbers)
     with progress("Learning the reference", None):
         detector = _make(method, settings).fit(sample)
     if n_rows > len(sample):
         with progress("Counting the reference", files.size) as advance:
-            tables = open_files(place, **reading).tables(like=detector, progress=advance)
-            detector._count_reference(map(detector.reference_.count_own, tables))
-    return detector._note(sample_notes(n_rows, len(sample), all_counted=True)), files.notes
+            tables = files.tables(like=detector, progress=advance)
+            compare_all_rows(detector, map(detector.reference_.count_own, tables), len(sample))
+    return detector, files.notes
 
 
 def count(detector: ReferenceDetector, place: str, reading: Mapping[str, Any]) -> tuple[gd.Evidence, tuple[str, ...]]:
@@ -91,14 +89,13 @@ def _stored_evidence(path: str) -> gd.Evidence:
     return thing
 
 
-def _check_columns(names: Sequence[str], wanted: dict[str, Sequence[str]]) -> None:
-    for option, columns in wanted.items():
-        absent = [column for column in columns if column not in names]
-        if absent:
-            raise InputError(
-                f"{option} names the column(s) {', '.join(absent)}, which the reference does not have. It has: "
-                f"{', '.join(names)}."
-            )
+def _check_numbers(names: Sequence[str], numbers: Sequence[str]) -> None:
+    absent = [column for column in numbers if column not in names]
+    if absent:
+        raise InputError(
+            f"--number names the column(s) {', '.join(absent)}, which the reference does not have. It has: "
+            f"{', '.join(names)}."
+        )
 
 
 def _make(method: str, settings: dict[str, Any]) -> ReferenceDetector:

@@ -1,7 +1,7 @@
-"""The point of this library in one table: what the usual ways with gaps make of three kinds of windows.
+"""The demonstration: how the usual ways to treat missing values fare on three kinds of windows, beside gapdrift.
 
-The usual ways are written here in a few lines each: the tested baselines belong to the experiments, which the package
-must not know.
+The usual ways are written here in a few lines each, because the package must not import the experiments, which have
+tested baselines.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -17,7 +17,7 @@ from gapdrift._typing import Matrix
 from gapdrift.datasets import stations
 from gapdrift.detectors.drift.detector import DriftDetector
 
-__all__ = ["SCENARIOS", "Line", "run_demo"]
+__all__ = ["SCENARIOS", "MethodAlarms", "run_demo"]
 
 Readings = Mapping[str, NDArray[Any]]
 
@@ -28,23 +28,23 @@ NUMBERS = ("temperature", "humidity", "pressure", "wind")
 
 SCENARIOS: Mapping[str, Mapping[str, Any]] = {
     "nothing changed": {},
-    "only more gaps": {"missing": 0.4},
+    "only more missing": {"missing": 0.4},
     "humidity off temperature": {"drift": True},
 }
-"""What is done to the windows: nothing, gaps from 20 to 40 %, and a sensor that no longer follows the temperature."""
+"""How windows differ from the reference: not at all, 40 % instead of 20 % missing, or a failed humidity sensor."""
 
 
 @dataclass(frozen=True)
-class Line:
-    """Alarms of one way with gaps: how many of the windows of each scenario.
+class MethodAlarms:
+    """How many windows of each scenario one method raises an alarm for.
 
     Parameters
     ----------
     method : str
     alarms : tuple of int
-        One for each of `SCENARIOS`.
+        Number of alarms in each of `SCENARIOS`.
     right : tuple of bool
-        Whether they are what they should be: few, few, and most.
+        Whether each number is as it should be.
     """
 
     method: str
@@ -52,13 +52,13 @@ class Line:
     right: tuple[bool, ...]
 
 
-def run_demo(windows: int = 20, seed: int = 0) -> Iterator[Line]:
-    """Lines of the table, one for each way with gaps, the library's own last.
+def run_demo(windows: int = 20, seed: int = 0) -> Iterator[MethodAlarms]:
+    """Alarms of each method, those of gapdrift last.
 
     Parameters
     ----------
     windows : int, default 20
-        Windows of 500 weather readings for each scenario, each against a reference of its own.
+        Number of windows of 500 weather readings in each scenario, each with a reference of its own.
     seed : int, default 0
     """
     rng = np.random.default_rng(seed)
@@ -66,28 +66,28 @@ def run_demo(windows: int = 20, seed: int = 0) -> Iterator[Line]:
         name: [(stations(ROWS, rng), stations(ROWS, rng, **change)) for _ in range(windows)]
         for name, change in SCENARIOS.items()
     }
-    for method, alarms in METHODS.items():
-        counts = tuple(sum(alarms(_numbers(a), _numbers(b), rng) for a, b in pairs) for pairs in draws.values())
-        yield Line(method, counts, _judge(counts, windows))
-    results = [[_ours(reference, window) for reference, window in pairs] for pairs in draws.values()]
+    for method, raises_alarm in METHODS.items():
+        counts = tuple(sum(raises_alarm(_numbers(a), _numbers(b), rng) for a, b in pairs) for pairs in draws.values())
+        yield MethodAlarms(method, counts, _are_right(counts, windows))
+    results = [[_gapdrift(reference, window) for reference, window in pairs] for pairs in draws.values()]
     values = tuple(sum(found[0] for found in scenario) for scenario in results)
-    gaps = tuple(sum(found[1] for found in scenario) for scenario in results)
-    yield Line("gapdrift: values", values, _judge(values, windows))
-    yield Line("gapdrift: gaps", gaps, _judge(gaps, windows, moved=1))
+    missing = tuple(sum(found[1] for found in scenario) for scenario in results)
+    yield MethodAlarms("gapdrift: values", values, _are_right(values, windows))
+    yield MethodAlarms("gapdrift: missing values", missing, _are_right(missing, windows, changed=1))
 
 
-def _judge(counts: tuple[int, ...], windows: int, moved: int = 2) -> tuple[bool, ...]:
-    """Few alarms are at most a quarter of the windows, five times the rate asked for; most are three quarters."""
+def _are_right(counts: tuple[int, ...], windows: int, changed: int = 2) -> tuple[bool, ...]:
+    """Whether alarms are right: at least 3/4 of the windows that changed raise one, and at most 1/4 of the others."""
     return tuple(
-        count >= 0.75 * windows if scenario == moved else count <= 0.25 * windows
+        count >= 0.75 * windows if scenario == changed else count <= 0.25 * windows
         for scenario, count in enumerate(counts)
     )
 
 
-def _ours(reference: Readings, window: Readings) -> tuple[bool, bool]:
+def _gapdrift(reference: Readings, window: Readings) -> tuple[bool, bool]:
     result = DriftDetector(ALPHA, 0).fit(reference).test(window)
-    gaps = result.missingness
-    return result.values.p_value < ALPHA, gaps is not None and gaps.p_value < ALPHA
+    missingness = result.missingness
+    return result.values.p_value < ALPHA, missingness is not None and missingness.p_value < ALPHA
 
 
 def _numbers(readings: Readings) -> Matrix:
@@ -95,20 +95,20 @@ def _numbers(readings: Readings) -> Matrix:
 
 
 def _ks_as_it_is(reference: Matrix, window: Matrix, _: np.random.Generator) -> bool:
-    """Test each column, NaN and all: the p-value is NaN, and NaN is below nothing."""
+    """Test each column including its NaN: the p-value is NaN, which is never below alpha."""
     p_values = [ks_2samp(a, b).pvalue for a, b in zip(reference.T, window.T, strict=True)]
     return bool(np.min(p_values) < ALPHA / len(NUMBERS))
 
 
 def _ks_observed(reference: Matrix, window: Matrix, _: np.random.Generator) -> bool:
-    """Test each column by its observed cells (Bonferroni)."""
+    """Test the observed cells of each column (Bonferroni)."""
     pairs = zip(reference.T, window.T, strict=True)
     p_values = [ks_2samp(a[~np.isnan(a)], b[~np.isnan(b)]).pvalue for a, b in pairs]
     return bool(np.min(p_values) < ALPHA / len(NUMBERS))
 
 
 def _mmd(reference: Matrix, window: Matrix, rng: np.random.Generator) -> bool:
-    """Quadratic MMD, Gaussian kernel of median width, permutations; as it is, NaN and all."""
+    """Permutation test of the quadratic MMD, with a Gaussian kernel of median width and including NaN."""
     joint = np.vstack([reference, window])
     joint = (joint - np.nanmean(joint, axis=0)) / np.nanstd(joint, axis=0)
     squares = cdist(joint, joint, "sqeuclidean")
@@ -120,7 +120,7 @@ def _mmd(reference: Matrix, window: Matrix, rng: np.random.Generator) -> bool:
 
 
 def _mmd_filled(reference: Matrix, window: Matrix, rng: np.random.Generator) -> bool:
-    """Fill gaps with the means of the reference first."""
+    """Fill missing values with the means of the reference first."""
     means = np.nanmean(reference, axis=0)
     return _mmd(np.where(np.isnan(reference), means, reference), np.where(np.isnan(window), means, window), rng)
 
@@ -132,9 +132,9 @@ def _mmd_complete(reference: Matrix, window: Matrix, rng: np.random.Generator) -
 
 METHODS: Mapping[str, Callable[[Matrix, Matrix, np.random.Generator], bool]] = {
     "KS per column, NaN as they are": _ks_as_it_is,
-    "KS per column, gaps left out": _ks_observed,
+    "KS per column, NaN left out": _ks_observed,
     "MMD, NaN as they are": _mmd,
-    "MMD, gaps filled with means": _mmd_filled,
+    "MMD, NaN filled with means": _mmd_filled,
     "MMD, incomplete rows dropped": _mmd_complete,
 }
-"""The usual ways with gaps, by what they do."""
+"""The usual ways to treat missing values, by what they do."""

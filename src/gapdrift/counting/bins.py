@@ -56,6 +56,11 @@ class BinTable:
         found: Single = self.products.T @ steps.T
         return found + self.squares[:, None]
 
+    @property
+    def arrays(self) -> tuple[Single, Single, float, float]:
+        """What machine code takes of the centres."""
+        return self.products, self.squares, self.per_step, self.reach
+
     @cached_property
     def n_bins(self) -> int:
         """Number of bins."""

@@ -136,18 +136,7 @@ def _product(matrix: Any, line: int, rows: Any, row: int) -> float:
 
 
 @numba.njit(cache=True, nogil=True)
-def fill_rows(
-    rows: Any,
-    index: Any,
-    column_start: Any,
-    columns: Any,
-    covariance_start: Any,
-    covariance: Any,
-    precision: Any,
-    unit: float,
-    steps: float,
-    extra: Any,
-) -> None:
+def fill_rows(rows: Any, index: Any, patterns: Any, precision: Any, unit: float, steps: float, extra: Any) -> None:
     """Fill the missing cells of rows with expected values, as `Filler.fill` does in numpy.
 
     Parameters
@@ -156,8 +145,8 @@ def fill_rows(
         Centred scores, 0 where missing; expected scores afterwards.
     index : (rows,) array of int
         Pattern of each row; one below 0 leaves a row as it is.
-    column_start, columns, covariance_start, covariance : arrays
-        Of `KnownPatterns`.
+    patterns : tuple
+        `KnownPatterns.arrays`.
     precision : (columns, columns) array
     unit : float
         Expected scores are rounded to whole multiples of it.
@@ -166,8 +155,8 @@ def fill_rows(
     extra : (columns, columns) array
         (e_i e_j + S_ij)^2 - (e_i e_j)^2 of missing cells i <= j: added to.
     """
-    n_columns = rows.shape[1]
-    product = np.empty(n_columns)
+    column_start, columns, covariance_start, covariance = patterns
+    product = np.empty(rows.shape[1])
     per_unit = 1.0 / unit
     for row in range(len(rows)):
         pattern = max(index[row], 0)
@@ -205,16 +194,10 @@ def count_bins(
     distances: Any,
     index: Any,
     identity: Any,
-    column_start: Any,
-    columns: Any,
-    covariance_start: Any,
-    covariance: Any,
+    patterns: Any,
     donors: Any,
     apart: Any,
-    products: Any,
-    squares: Any,
-    per_step: float,
-    reach: float,
+    table: Any,
     counts: Any,
     together: Any,
 ) -> None:
@@ -227,18 +210,20 @@ def count_bins(
     index : (rows,) array of int
         Pattern of each row; one below 0 leaves a row out.
     identity : (rows,) array of uint64
-    column_start, columns, covariance_start, covariance : arrays
-        Of `KnownPatterns`.
+    patterns : tuple
+        `KnownPatterns.arrays`.
     donors : (donors, columns) array
     apart : (n_spread,) array of int
         From the first donor of a row to each of its donors. The only completion of a complete row counts as so many.
-    products, squares, per_step, reach
-        Of `BinTable`.
+    table : tuple
+        `BinTable.arrays`.
     counts : (bins,) array of int
         Added to.
     together : (bins, bins) array of int
         Added to, each pair in one of its two cells.
     """
+    column_start, columns, covariance_start, covariance = patterns
+    products, squares, per_step, reach = table
     n_bins, n_spread, n_donors = len(squares), len(apart), len(donors)
     keys, moved = np.empty(n_bins, np.int32), np.empty(n_bins, np.float32)
     # Completions of the row in each bin, and the bins that have some.
@@ -298,34 +283,67 @@ def nearest(distances: Any, squares: Any, keys: Any) -> int:
 
 
 @numba.njit(cache=True, nogil=True)
+def find_patterns(row_codes: Any, known: Any, index: Any, pattern_counts: Any) -> None:
+    """Pattern of each row, -1 where it is not known or has too little observed.
+
+    Parameters
+    ----------
+    row_codes : (rows,) array of uint64
+    known : tuple
+        ``slots`` and ``codes`` of `KnownPatterns`, what codes are multiplied with to find their slots, and whether rows
+        of each pattern have enough observed to choose donors by.
+    index : (rows,) array of int
+        Filled here.
+    pattern_counts : (patterns,) array
+        Rows of each pattern: added to.
+    """
+    slots, codes, mix, enough = known
+    for row in range(len(index)):
+        place = np.intp((row_codes[row] * mix) >> np.uint64(64 - SLOT_BITS))
+        pattern = slots[place]
+        for probe in range(1, N_PROBES):
+            if codes[pattern] == row_codes[row]:
+                break
+            pattern = slots[place + probe]
+        is_known = codes[pattern] == row_codes[row] and enough[pattern]
+        index[row] = pattern if is_known else -1
+        pattern_counts[pattern] += is_known
+
+
+@numba.njit(cache=True, nogil=True)
+def mark_rows(scores: Any, index: Any, codes: Any, numbers: Any, observed: Any) -> None:
+    """Observed cells, as `CrossedSums.rows` gives them in numpy.
+
+    Parameters
+    ----------
+    scores : (rows, columns) array
+        0 where missing.
+    index : (rows,) array of int
+        One below 0 leaves a row out: it gets zeros.
+    codes : (rows,) array of uint64
+    numbers : (numbers,) array of int
+    observed : (rows, size) array of single precision
+        Filled here.
+    """
+    n_columns, n_numbers = scores.shape[1], len(numbers)
+    first = n_columns + n_numbers
+    for row in range(len(scores)):
+        for column in range(n_columns):
+            step = np.rint(scores[row, column] * STEPS)
+            step = step if step > -REACH else -REACH
+            observed[row, column] = np.float32(step if step < REACH else REACH)
+        for place in range(n_numbers):
+            observed[row, n_columns + place] = np.abs(observed[row, numbers[place]])
+        present = ~codes[row] if index[row] >= 0 else np.uint64(0)
+        for place in range(observed.shape[1] - first):
+            observed[row, first + place] = np.float32((present >> np.uint64(place)) & np.uint64(1))
+
+
+@numba.njit(cache=True, nogil=True)
 def count_rows(
-    values: Any,
-    missing: Any,
-    reading: Any,
-    slots: Any,
-    codes: Any,
-    mix: Any,
-    patterns: Any,
-    enough: Any,
-    precision: Any,
-    donors: Any,
-    apart: Any,
-    products: Any,
-    squares: Any,
-    per_step: float,
-    reach: float,
-    unit: float,
-    extra_steps: float,
-    scores: Any,
-    steps_observed: Any,
-    observed: Any,
-    extra: Any,
-    counts: Any,
-    together: Any,
-    pattern_counts: Any,
-    bars: Any,
-    rest: Any,
-) -> int:
+    values: Any, missing: Any, reading: Any, known: Any, patterns: Any, filling: Any, bins: Any, numbers: Any,
+    scores: Any, observed: Any, pattern_counts: Any, bars: Any, rest: Any,
+) -> int:  # fmt: skip
     """Count rows of known patterns, a block of them at a time, so that all of it stays in the cache.
 
     Parameters
@@ -334,33 +352,26 @@ def count_rows(
         As in `read_rows`.
     reading : tuple
         What `read_rows` takes after them, up to the largest number that is allowed.
-    slots, codes : arrays
-        Of `KnownPatterns`.
-    mix : int
-        What codes are multiplied with to find their slots.
+    known : tuple
+        As in `find_patterns`.
     patterns : tuple
-        ``column_start``, ``columns``, ``covariance_start`` and ``covariance`` of `KnownPatterns`.
-    enough : (patterns,) array of bool
-        Whether rows of a pattern have enough observed to choose donors by.
-    precision : (columns, columns) array
-    donors, apart, per_step, reach : as in `count_bins`
-    products, squares : arrays
-        Of `BinTable`.
-    unit : float
-        Expected scores are rounded to whole multiples of it.
-    extra_steps : float
+        `KnownPatterns.arrays`.
+    filling : tuple
+        What `fill_rows` takes after the patterns.
+    bins : tuple
+        What `count_bins` takes after the patterns.
+    numbers : (numbers,) array of int
+        Matrix columns of numbers.
     scores : (rows, columns) array
         Filled with expected scores, 0 in rows that are left out.
-    steps_observed : (rows, columns) array of single precision
-        Filled with observed scores in whole steps, 0 where missing and in rows that are left out.
-    observed : (rows, input columns) array of single precision
-        Filled with 1 where a cell is observed, 0 where it is missing and in rows that are left out.
-    extra, counts, together, bars : arrays
-        Sums: added to.
+    observed : (rows, size) array of single precision
+        Filled with what `CrossedSums.rows` gives, 0 in rows that are left out. It may have no columns.
     pattern_counts : (patterns,) array
         Rows of each pattern: added to.
+    bars : (columns, intervals) array of int
+        Added to.
     rest : (rows,) array of int
-        Filled with the rows that are left out: their patterns are not known, or have too little observed.
+        Filled with the rows that are left out, as `find_patterns` tells.
 
     Returns
     -------
@@ -368,53 +379,32 @@ def count_rows(
         Number of rows left out, or -1 - row for the first row with a number that is too large.
     """
     n_rows, n_columns = values.shape
+    products, squares, per_step, reach = bins[2]
     identity, row_codes = np.empty(BLOCK, np.uint64), np.empty(BLOCK, np.uint64)
     index = np.empty(BLOCK, np.intp)
     steps = np.empty((BLOCK, n_columns), np.float32)
     distances = np.empty((BLOCK, len(squares)), np.float32)
-    column_start, columns, covariance_start, covariance = patterns
-    shift = np.uint64(64 - SLOT_BITS)
     n_rest = 0
     for start in range(0, n_rows, BLOCK):
         stop = min(start + BLOCK, n_rows)
         here = stop - start
         given = missing[start:stop] if len(missing) else missing
-        block = scores[start:stop]
+        block, own = scores[start:stop], index[:here]
         wrong = read_rows(values[start:stop], given, *reading, block, identity, row_codes, bars)  # type: ignore[call-arg]
         if wrong >= 0:
             return -1 - (start + wrong)
+        find_patterns(row_codes, known, own, pattern_counts)
         for row in range(here):
-            place = np.intp((row_codes[row] * mix) >> shift)
-            pattern = slots[place]
-            for probe in range(1, N_PROBES):
-                if codes[pattern] == row_codes[row]:
-                    break
-                pattern = slots[place + probe]
-            known = codes[pattern] == row_codes[row] and enough[pattern]
-            index[row] = pattern if known else -1
-            if known:
-                pattern_counts[pattern] += 1
-            else:
+            if own[row] < 0:
                 rest[n_rest] = start + row
                 n_rest += 1
                 block[row] = 0.0
-            for place in range(observed.shape[1]):
-                gone = (row_codes[row] >> np.uint64(place)) & np.uint64(1)
-                observed[start + row, place] = np.float32(known and gone == 0)
-            for column in range(n_columns):
-                step = np.rint(block[row, column] * STEPS)
-                step = step if step > -REACH else -REACH
-                steps_observed[start + row, column] = np.float32(step if step < REACH else REACH)
-        fill_rows(
-            block, index[:here], column_start, columns, covariance_start, covariance, precision,
-            unit, extra_steps, extra,
-        )  # fmt: skip
+        if observed.shape[1]:
+            mark_rows(block, own, row_codes, numbers, observed[start:stop])
+        fill_rows(block, own, patterns, *filling)
         for row in range(here):
             for column in range(n_columns):
                 steps[row, column] = _step(block[row, column], per_step, reach)
         np.dot(steps[:here], products, distances[:here])
-        count_bins(
-            distances, index[:here], identity, column_start, columns, covariance_start, covariance, donors, apart,
-            products, squares, per_step, reach, counts, together,
-        )  # fmt: skip
+        count_bins(distances, own, identity, patterns, *bins)
     return n_rest

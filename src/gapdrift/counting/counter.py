@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from gapdrift._typing import Indices, Mask, Matrix, Vector
 from gapdrift.counting.bins import choose_donors, make_bin_table, memberships, nearest
 from gapdrift.counting.filling import EXTRA_STEPS, DenseFiller, FilledRows, make_filler
+from gapdrift.counting.observed import CrossedSums
 from gapdrift.counting.patterns import MAX_CODED, MIX, KnownPatterns, pattern_codes
-from gapdrift.counting.observed import CrossedSums, steps_of
 from gapdrift.counting.profile import N_AVERAGED, Profile
 from gapdrift.counting.statistics import ScoreSums
 from gapdrift.errors import InputError
@@ -57,8 +57,8 @@ class RowStatistics:
     hidden : (rows, n_paired, n_paired) array
         Hidden part of the products.
     bins : (rows, bins) array
-    steps : (rows, columns) array
-        Observed scores, of `gapdrift.counting.observed`.
+    observed : (rows, size) array
+        Of `CrossedSums.rows`.
     sums : dict
         What `Counter.count` gives for the same rows.
     """
@@ -66,7 +66,7 @@ class RowStatistics:
     location: Matrix
     hidden: Matrix
     bins: Matrix
-    steps: NDArray[np.float32]
+    observed: NDArray[np.float32]
     sums: dict[str, NDArray[np.float64]]
 
 
@@ -144,16 +144,10 @@ class Counter:
     ) -> None:
         """Add the statistics of some rows."""
         scored = self._score(values, missing, bars)
-        self._cross(sums, scored)
+        self.crossed.add(sums, self.crossed.rows(scored.scores, scored.missing(slice(None))))
         for filled in self.filler.fill(scored.scores, scored.codes, scored.missing, totals):
             self._score_sums.add(sums, filled.expected)
             self._add_bins(sums, scored.identity[filled.rows], scored.codes[filled.rows], filled)
-
-    def _cross(self, sums: dict[str, Any], scored: _Scored) -> None:
-        """Add the products of observed cells."""
-        if self.crossed.size:
-            observed = (~scored.missing(slice(None))).astype(np.float32)
-            self.crossed.add(sums, steps_of(scored.scores), observed)
 
     def _count_compiled(
         self,
@@ -171,19 +165,28 @@ class Counter:
         together = np.zeros((table.n_bins, table.n_bins), dtype=np.int64)
         pattern_counts, rest = np.zeros(len(known)), np.empty(len(values), dtype=np.intp)
         expected = np.empty((len(values), len(self.profile.owner)))
-        steps = np.empty(expected.shape, dtype=np.float32)
-        observed = np.empty((len(values), len(self.histogram_axes)), dtype=np.float32)
+        observed = np.empty((len(values), self.crossed.size), dtype=np.float32)
         given = np.zeros((0, 0), dtype=bool) if missing is None else missing
+        apart = np.arange(n_spread) * len(self._donors) // n_spread
         n_rest = code.count_rows(
-            values, given, self._packed, known.slots, known.codes, MIX, known.arrays, self._enough(known),
-            self.filler.precision.matrix, self._donors, np.arange(n_spread) * len(self._donors) // n_spread,
-            table.products, table.squares, table.per_step, table.reach, UNIT, EXTRA_STEPS,
-            expected, steps, observed, totals.extra, counts, together, pattern_counts, bars, rest,
-        )  # fmt: skip
+            values,
+            given,
+            self._packed,
+            (known.slots, known.codes, MIX, self._enough(known)),
+            known.arrays,
+            (self.filler.precision.matrix, UNIT, EXTRA_STEPS, totals.extra),
+            (self._donors, apart, table.arrays, counts, together),
+            self.crossed.numbers,
+            expected,
+            observed,
+            pattern_counts,
+            bars,
+            rest,
+        )
         if n_rest < 0:
             raise OutOfRangeError("A number is out of range.")
         totals.add_counts(pattern_counts)
-        self.crossed.add(sums, steps, observed, code)
+        self.crossed.add(sums, observed, code)
         sums["bins"] += counts / n_spread
         sums["bin_products"] += (together + together.T - np.diag(np.diag(together))) / n_spread**2
         self._score_sums.add(sums, np.delete(expected, rest[:n_rest], axis=0) if n_rest else expected, code)
@@ -213,7 +216,7 @@ class Counter:
             np.empty((n_rows, len(profile.owner))),
             np.empty((n_rows, n_paired, n_paired)),
             np.empty((n_rows, len(profile.centres))),
-            np.empty((n_rows, len(profile.owner)), dtype=np.float32),
+            np.empty((n_rows, self.crossed.size), dtype=np.float32),
             self._zeros(),
         )
         bars = np.zeros((len(profile.owner), MAX_CELLS), dtype=np.int64)
@@ -221,8 +224,9 @@ class Counter:
         for values, missing in _parts([rows], self._chunk):
             found.sums["cells"] += self._count_categories(values)
             scored = self._score(values, missing, bars)
-            found.steps[start : start + len(values)] = steps_of(scored.scores)
-            self._cross(found.sums, scored)
+            observed = self.crossed.rows(scored.scores, scored.missing(slice(None)))
+            found.observed[start : start + len(values)] = observed
+            self.crossed.add(found.sums, observed)
             for filled in self.filler.fill(scored.scores, scored.codes, scored.missing, totals):
                 places = start + np.arange(len(values))[filled.rows]
                 self._score_sums.add(found.sums, filled.expected)

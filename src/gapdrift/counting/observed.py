@@ -7,9 +7,9 @@ With z the centred normal scores of a row, o its observed cells, and everything 
   of two squares have tails so heavy that hundreds of rows do not tell their variance;
 - o itself, for each input column.
 
-The sums over rows of all products of two of these give, over the rows that have both cells, the means of u_i and w_i, and
-how u_i, w_i and o_i depend on u_j, w_j and o_j: skewness, spread of one number along another, tails that go together, and
-whether values are missing at random. Where columns are few, products of three different u are added up as well.
+The sums over rows of all products of two of these give, over the rows that have both cells, the means of u_i and w_i
+and how u_i, w_i and o_i depend on u_j, w_j and o_j: skewness, spread of one number along another, tails that go
+together, and whether values are missing at random. Where columns are few, products of three u are added up as well.
 
 All are whole numbers so small that sums of them are exact.
 """
@@ -24,6 +24,8 @@ from numpy.typing import NDArray
 from gapdrift._typing import Indices, Mask, Matrix
 
 __all__ = ["MAX_CROSSED", "MAX_TRIPLED", "STEPS", "TRIPLE_REACH", "CrossedSums", "add_crossed", "add_triples"]
+
+Single = NDArray[np.float32]
 
 MAX_CROSSED = 60
 """Matrix columns whose products are looked at, at most: none of a wider table."""
@@ -82,75 +84,70 @@ class CrossedSums:
         """Sums over no rows."""
         return {"crossed": np.zeros((self.size, self.size)), "triples": np.zeros((2, len(self.triples[0])))}
 
-    def add(self, sums: Mapping[str, NDArray[np.float64]], steps: Matrix, observed: Matrix, code: Any = None) -> None:
+    def rows(self, scores: Matrix, missing: Mask) -> Single:
+        """u, w and o of some rows, one after the other: (rows, size).
+
+        Parameters
+        ----------
+        scores : (rows, columns) array
+            Centred scores, 0 where missing.
+        missing : (rows, input columns) array of bool
+        """
+        found = np.empty((len(scores), self.size), dtype=np.float32)
+        if self.size:
+            found[:, : self.n_columns] = np.clip(np.rint(scores * STEPS), -REACH, REACH)
+            found[:, self.n_columns : -self.n_inputs] = np.abs(found[:, self.numbers])
+            found[:, -self.n_inputs :] = ~missing
+        return found
+
+    def add(self, sums: Mapping[str, NDArray[np.float64]], rows: Single, code: Any = None) -> None:
         """Add rows to sums.
 
         Parameters
         ----------
         sums : mapping
             Added to.
-        steps : (rows, columns) array of single precision
-            u.
-        observed : (rows, input columns) array of single precision
-            o.
+        rows : (rows, size) array
+            From `rows`.
         code : module, optional
             Has the functions of this module in machine code.
         """
-        if not self.size:
-            return
         cross, triple = (add_crossed, add_triples) if code is None else (code.add_crossed, code.add_triples)
-        cross(steps, observed, self.numbers, sums["crossed"])
+        if self.size:
+            cross(rows, sums["crossed"])
         if len(self.triples[0]):
-            triple(steps, observed, self.owner, *self.triples, sums["triples"])
+            triple(rows, self.size - self.n_inputs + self.owner, *self.triples, sums["triples"])
 
 
-def steps_of(scores: Matrix) -> NDArray[np.float32]:
-    """Scores in whole steps, cut off."""
-    return np.clip(np.rint(scores * STEPS), -REACH, REACH).astype(np.float32)
-
-
-def add_crossed(steps: Any, observed: Any, numbers: Any, crossed: Any) -> None:
-    """Add the products of u, w and o, in this order.
+def add_crossed(rows: Any, crossed: Any) -> None:
+    """Add the products of u, w and o.
 
     Parameters
     ----------
-    steps, observed : arrays
-        As in `CrossedSums.add`.
-    numbers : (numbers,) array of int
-        Matrix columns that have a w.
+    rows : (rows, size) array of single precision
     crossed : (size, size) array
         Added to.
     """
-    n_columns, n_numbers = steps.shape[1], len(numbers)
-    block = np.zeros((BLOCK, len(crossed)), np.float32)
-    for start in range(0, len(steps), BLOCK):
-        stop = min(start + BLOCK, len(steps))
-        if stop - start < BLOCK:
-            block[:] = 0.0
-        own = steps[start:stop]
-        block[: stop - start, :n_columns] = own
-        for place in range(n_numbers):
-            block[: stop - start, n_columns + place] = np.abs(own[:, numbers[place]])
-        block[: stop - start, n_columns + n_numbers :] = observed[start:stop]
+    for start in range(0, len(rows), BLOCK):
+        block = rows[start : start + BLOCK]
         crossed += np.dot(block.T, block)
 
 
-def add_triples(steps: Any, observed: Any, owner: Any, first: Any, second: Any, third: Any, triples: Any) -> None:
+def add_triples(rows: Any, present: Any, first: Any, second: Any, third: Any, triples: Any) -> None:
     """Add the products of three u, and the rows that have all three.
 
     Parameters
     ----------
-    steps, observed : arrays
-        As in `CrossedSums.add`.
-    owner : (columns,) array of int
+    rows : (rows, size) array of single precision
+    present : (columns,) array of int
+        Place of the o of each matrix column.
     first, second, third : (triples,) arrays of int
     triples : (2, triples) array
         Added to.
     """
-    bounded = np.clip(steps, -TRIPLE_REACH, TRIPLE_REACH).astype(np.float64)
+    bounded = np.clip(rows[:, : len(present)], -TRIPLE_REACH, TRIPLE_REACH).astype(np.float64)
     for place in range(len(first)):
         one, two, three = first[place], second[place], third[place]
-        product = bounded[:, one] * bounded[:, two] * bounded[:, three]
-        triples[0, place] += product.sum()
-        common = observed[:, owner[one]] * observed[:, owner[two]] * observed[:, owner[three]]
+        triples[0, place] += (bounded[:, one] * bounded[:, two] * bounded[:, three]).sum()
+        common = rows[:, present[one]] * rows[:, present[two]] * rows[:, present[three]]
         triples[1, place] += common.sum()

@@ -22,7 +22,7 @@ from gapdrift.results import DriftResult
 from gapdrift.tables.encoding import encode
 from gapdrift.tables.schema import Schema
 
-__all__ = ["Reference", "ReferenceDetector", "Setting", "cannot_be_stored", "detector_fields"]
+__all__ = ["Reference", "ReferenceDetector", "Setting", "cannot_be_stored", "compare_all_rows", "detector_fields"]
 
 
 @stored
@@ -178,23 +178,13 @@ class ReferenceDetector(Detector):
         if engine is None:
             with self._limited_threads():
                 return self._adopt(learn(rows))
-        again = execution.can_be_read_twice(rows)
-        table, n_rows = engine.sample(rows, execution.MAX_LEARNED if again else execution.MAX_ONCE, rng)
+        table, n_rows, again = engine.sample(rows, execution.MAX_LEARNED, rng)
         with self._limited_threads():
             self._adopt(learn(table))
-            if again and n_rows > len(table):
-                self._count_reference(engine.count(self.reference_.count_own, rows, self.ignored_columns_))
-        return self._note(execution.sample_notes(n_rows, len(table), all_counted=again))
-
-    def _count_reference(self, parts: Iterable[Evidence]) -> Self:
-        """Take the evidence of all rows of a reference of which a sample was learned from."""
-        reference: Any = self.reference_
-        return self._adopt(replace(reference, evidence=sum(parts, reference.evidence.zero())))
-
-    def _note(self, notes: tuple[str, ...]) -> Self:
-        """Add sentences about the reference."""
-        reference: Any = self.reference_
-        return self._adopt(replace(reference, notes=(*reference.notes, *notes))) if notes else self
+            if n_rows > len(table):
+                parts = engine.count(self.reference_.count_own, again, self.ignored_columns_)
+                compare_all_rows(self, parts, len(table))
+        return self
 
     def _adopt(self, reference: Any) -> Self:
         """Take a reference that is fitted already."""
@@ -209,6 +199,14 @@ class ReferenceDetector(Detector):
         # The ignored columns of an array have their places in it.
         self.n_features_in_ = len(schema.columns) + (0 if schema.named else len(schema.ignored))
         return self
+
+
+def compare_all_rows(detector: ReferenceDetector, parts: Iterable[Evidence], n_learned: int) -> None:
+    """Give a detector that was fitted on ``n_learned`` rows of its reference the evidence of all rows, in parts."""
+    reference: Any = detector.reference_
+    evidence = sum(parts, reference.evidence.zero())
+    notes = (*reference.notes, execution.sample_note(evidence.n_rows, n_learned))
+    detector._adopt(replace(reference, evidence=evidence, notes=notes))
 
 
 def cannot_be_stored(thing: Any) -> NoReturn:

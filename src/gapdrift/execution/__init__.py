@@ -5,7 +5,7 @@ reference travels to the workers, and only sums come back. A new engine is a mod
 `Engine`, and one more entry in `ENGINES`.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from os import PathLike
 from typing import Any, Protocol
@@ -14,13 +14,10 @@ import numpy as np
 
 from gapdrift.counting.evidence import Evidence
 
-__all__ = ["MAX_LEARNED", "MAX_ONCE", "Count", "Engine", "can_be_read_twice", "engine_of", "sample_notes"]
+__all__ = ["MAX_LEARNED", "Count", "Engine", "engine_of", "sample_note"]
 
 MAX_LEARNED = 20_000
 """Most rows of a reference that are brought into memory to learn from; all are counted where they are."""
-
-MAX_ONCE = 100_000
-"""Most rows that are brought into memory of a reference that can be read only once: they stand for all."""
 
 Count = Callable[[Any], Evidence]
 
@@ -28,7 +25,7 @@ Count = Callable[[Any], Evidence]
 class Engine(Protocol):
     """What an engine offers: to count rows where they are, and to fetch a sample of them."""
 
-    def count(self, count: Count, rows: Any, ignored: tuple[str, ...]) -> list[Evidence]:
+    def count(self, count: Count, rows: Any, ignored: tuple[str, ...]) -> Iterable[Evidence]:
         """Evidence of the chunks of rows, in their order.
 
         Parameters
@@ -42,8 +39,8 @@ class Engine(Protocol):
         """
         ...
 
-    def sample(self, rows: Any, max_rows: int, rng: np.random.Generator) -> tuple[Any, int]:
-        """At most ``max_rows`` rows, drawn uniformly, as a table in memory; and the number of all rows."""
+    def sample(self, rows: Any, max_rows: int, rng: np.random.Generator) -> tuple[Any, int, Any]:
+        """At most ``max_rows`` rows, drawn uniformly, in memory; the number of all rows; all rows, for `count`."""
         ...
 
 
@@ -90,28 +87,13 @@ def engine_of(rows: Any) -> Engine | None:
     return None
 
 
-def can_be_read_twice(rows: Any) -> bool:
-    """Whether rows that are not in memory can be read more than once: an iterator or a stream cannot.
+def sample_note(n_rows: int, n_learned: int) -> str:
+    """Sentence for the user about a reference of which a sample was learned from.
 
     Examples
     --------
-    >>> can_be_read_twice("days/*.parquet"), can_be_read_twice(iter([]))
-    (True, False)
+    >>> sample_note(2_000, 500)
+    'The reference has 2,000 rows: 500 of them, drawn at random, were learned from, all are compared.'
     """
-    return not isinstance(rows, Iterator) and not type(rows).__name__.endswith(("Scanner", "RecordBatchReader"))
-
-
-def sample_notes(n_rows: int, n_kept: int, *, all_counted: bool) -> tuple[str, ...]:
-    """Notes for the user about a reference of which a sample was learned from.
-
-    Examples
-    --------
-    >>> sample_notes(2_000, 500, all_counted=True)
-    ('The reference has 2,000 rows: 500 of them, drawn at random, were learned from, all are compared.',)
-    >>> sample_notes(500, 500, all_counted=True)
-    ()
-    """
-    if n_kept == n_rows:
-        return ()
-    rule = "were learned from, all are compared" if all_counted else "stand for all, since they could be read only once"
-    return (f"The reference has {n_rows:,} rows: {n_kept:,} of them, drawn at random, {rule}.",)
+    rule = "drawn at random, were learned from, all are compared"
+    return f"The reference has {n_rows:,} rows: {n_learned:,} of them, {rule}."

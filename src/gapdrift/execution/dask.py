@@ -1,4 +1,4 @@
-"""Rows of a Dask DataFrame: counted where its partitions are."""
+"""Engine for Dask DataFrames: rows are counted where their partitions are."""
 
 from itertools import pairwise
 from typing import Any
@@ -12,30 +12,30 @@ from gapdrift.execution import Count
 __all__ = ["DaskEngine"]
 
 FAN_IN = 8
-"""Sums added up by one task."""
+"""Number of partial sums that one task adds up."""
 
 
 class DaskEngine:
-    """Counts each partition by a task of its own; sums are added up in the order of the partitions.
+    """Engine that counts each partition in a task of its own and adds up the sums in the order of the partitions.
 
-    A task that is lost with its worker is run again by the scheduler; evidence of it cannot be counted twice, since
-    only what a finished task returned is added up.
+    If a worker is lost, the scheduler runs its task again. No row can be counted twice, since only the result of the
+    finished task is added up.
     """
 
     def count(self, count: Count, rows: Any, ignored: tuple[str, ...]) -> list[Evidence]:
-        """Evidence of all partitions, added up; nothing where there is none."""
+        """Evidence of all partitions, added up; an empty list if there are no partitions."""
         import dask  # noqa: PLC0415
 
         kept = rows[[name for name in rows.columns if str(name) not in ignored]]
-        # One node of the graph, not a copy in each task.
+        # The function becomes one node of the task graph, instead of a copy in each task.
         shared = dask.delayed(count, pure=False, traverse=False)
-        parts = [dask.delayed(_count)(shared, part) for part in kept.to_delayed()]
+        parts = [dask.delayed(_count_partition)(shared, part) for part in kept.to_delayed()]
         while len(parts) > FAN_IN:
-            parts = [dask.delayed(_add)(parts[start : start + FAN_IN]) for start in range(0, len(parts), FAN_IN)]
-        return [dask.delayed(_add)(parts).compute()] if parts else []
+            parts = [dask.delayed(_add_up)(parts[start : start + FAN_IN]) for start in range(0, len(parts), FAN_IN)]
+        return [dask.delayed(_add_up)(parts).compute()] if parts else []
 
-    def sample(self, rows: Any, max_rows: int, rng: np.random.Generator) -> tuple[Any, int]:
-        """At most ``max_rows`` rows, drawn uniformly, and the number of all rows."""
+    def sample(self, rows: Any, max_rows: int, rng: np.random.Generator) -> tuple[Any, int, Any]:
+        """At most ``max_rows`` rows, drawn uniformly, the number of all rows, and the rows themselves."""
         import dask  # noqa: PLC0415
         import pandas as pd  # noqa: PLC0415
 
@@ -46,15 +46,15 @@ class DaskEngine:
         bounds = np.concatenate([[0], np.cumsum(sizes)])
         places = [chosen[(chosen >= start) & (chosen < stop)] - start for start, stop in pairwise(bounds.tolist())]
         taken = dask.compute(*(dask.delayed(_take)(part, place) for part, place in zip(parts, places, strict=True)))
-        return pd.concat(taken, ignore_index=True), n_rows
+        return pd.concat(taken, ignore_index=True), n_rows, rows
 
 
-def _count(count: Count, part: Any) -> Evidence:
+def _count_partition(count: Count, part: Any) -> Evidence:
     with limit_threads(1):
         return count(part)
 
 
-def _add(parts: list[Evidence]) -> Evidence:
+def _add_up(parts: list[Evidence]) -> Evidence:
     return sum(parts[1:], parts[0])
 
 

@@ -1,4 +1,4 @@
-"""Rows of a Spark DataFrame: counted where its partitions are."""
+"""Engine for Spark DataFrames: rows are counted where their partitions are."""
 
 import pickle
 from collections.abc import Iterator
@@ -17,50 +17,50 @@ __all__ = ["SparkEngine"]
 
 
 class SparkEngine:
-    """Counts each partition in one of Spark's Python workers; the driver adds up one sum of each partition.
+    """Engine that counts each partition in one of Spark's Python workers; only its sums return to the driver.
 
-    A task that is lost with its worker is run again by Spark; evidence of it cannot be counted twice, since a task
-    hands over its sums when it is done.
+    If a worker is lost, Spark runs its task again. No row can be counted twice, since a task hands over its sums only
+    when it is finished.
     """
 
     def count(self, count: Count, rows: Any, ignored: tuple[str, ...]) -> list[Evidence]:
         """Evidence of the partitions that have rows, in their order."""
-        # Under plain names: with a dot in one, Spark takes it for a path.
+        # Columns get plain names first: Spark takes a name with a dot for the path of a nested field.
         plain = rows.toDF(*(f"c{place}" for place in range(len(rows.columns))))
         names = {f"c{place}": name for place, name in enumerate(rows.columns) if name not in ignored}
         counted = plain.select(*names).mapInArrow(_Worker(count, tuple(names.values())), "place int, evidence binary")
-        found = sorted(_collect(counted), key=lambda row: int(row["place"]))
-        # These bytes were written by our own workers a moment ago; nothing of a file is ever unpickled.
-        return [pickle.loads(row["evidence"]) for row in found]
+        collected = sorted(_collect(counted), key=lambda row: int(row["place"]))
+        # Our own workers have just written these bytes; nothing from a file is ever unpickled.
+        return [pickle.loads(row["evidence"]) for row in collected]
 
-    def sample(self, rows: Any, max_rows: int, rng: np.random.Generator) -> tuple[Any, int]:
-        """At most ``max_rows`` rows, drawn uniformly, and the number of all rows."""
-        n_rows = int(rows.count())
+    def sample(self, rows: Any, max_rows: int, rng: np.random.Generator) -> tuple[Any, int, Any]:
+        """At most ``max_rows`` rows, drawn uniformly, the number of all rows, and the rows themselves."""
+        drawn, n_rows = rows, int(rows.count())
         if n_rows > max_rows:
-            # A few more than needed: each row is drawn by itself, and so their number varies.
+            # Spark draws each row independently, so the number of rows varies: draw a few more than needed.
             share = min(1.0, (max_rows + 6.0 * max_rows**0.5) / n_rows)
-            rows = rows.sample(withReplacement=False, fraction=share, seed=int(rng.integers(2**31)))
-        table = rows.toArrow()
+            drawn = rows.sample(withReplacement=False, fraction=share, seed=int(rng.integers(2**31)))
+        table = drawn.toArrow()
         if len(table) > max_rows:
             table = table.take(np.sort(rng.choice(len(table), max_rows, replace=False)))
-        return table, n_rows
+        return table, n_rows, rows
 
 
 @dataclass(frozen=True)
 class _Worker:
-    """What travels to Spark's workers: a function that counts rows, and the names of the columns."""
+    """Function that is sent to Spark's workers, with the function that counts rows and the names of the columns."""
 
     count: Count
     names: tuple[str, ...]
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
-        """Yield the evidence of a partition, or nothing where it has no rows."""
+        """Yield the evidence of a partition, or nothing if it has no rows."""
         import pyarrow as pa  # noqa: PLC0415
         from pyspark import TaskContext  # noqa: PLC0415
 
         total: Evidence | None = None
         with limit_threads(1):
-            for table in _joined(batches):
+            for table in _join_batches(batches):
                 evidence = self.count(table.rename_columns(list(self.names)))
                 total = evidence if total is None else total + evidence
         if total is not None:
@@ -70,19 +70,19 @@ class _Worker:
             yield pa.RecordBatch.from_arrays(columns, names=["place", "evidence"])
 
 
-def _joined(batches: Iterator[Any]) -> Iterator[Any]:
-    """Tables of several of Spark's small batches, so large that counting them pays."""
+def _join_batches(batches: Iterator[Any]) -> Iterator[Any]:
+    """Tables made from several of Spark's small batches, which are faster to count."""
     import pyarrow as pa  # noqa: PLC0415
 
-    held, n_rows = [], 0
+    waiting, n_rows = [], 0
     for batch in batches:
-        held.append(batch)
+        waiting.append(batch)
         n_rows += len(batch)
         if n_rows >= CHUNK_ROWS:
-            yield pa.Table.from_batches(held).combine_chunks()
-            held, n_rows = [], 0
+            yield pa.Table.from_batches(waiting).combine_chunks()
+            waiting, n_rows = [], 0
     if n_rows:
-        yield pa.Table.from_batches(held).combine_chunks()
+        yield pa.Table.from_batches(waiting).combine_chunks()
 
 
 def _collect(frame: Any) -> list[Any]:

@@ -1,6 +1,6 @@
-"""Tables from files, in chunks: CSV, Parquet, Feather, folders and globs of them.
+"""Tables read from files in chunks: CSV, Parquet and Feather files, folders and globs of them.
 
-Needs pyarrow (extra ``cli``). A file is never in memory as a whole.
+Needs pyarrow (extra ``cli``). No file is ever in memory as a whole.
 """
 
 from typing import TYPE_CHECKING

@@ -7,20 +7,20 @@ from typing import Any
 __all__ = ["CHUNK_ROWS", "read_feather", "read_parquet"]
 
 CHUNK_ROWS = 65_536
-"""Most rows of a chunk."""
+"""Largest number of rows in a chunk."""
 
-BUFFER = 1 << 20
-"""Bytes read at once of each column of a Parquet file."""
+BUFFER_BYTES = 1 << 20
+"""Bytes that are read at once from each column of a Parquet file."""
 
 
 def read_parquet(path: Path) -> Iterator[tuple[Any, int]]:
-    """Tables of a Parquet file, each with the number of bytes it took."""
+    """Tables of a Parquet file, each with the number of bytes that were read for it."""
     import pyarrow as pa  # noqa: PLC0415
     import pyarrow.parquet as pq  # noqa: PLC0415
 
     size = path.stat().st_size
-    # Without a buffer a whole column of a row group is read at once, and mapped memory stays until the end.
-    with pq.ParquetFile(path, memory_map=False, buffer_size=BUFFER, pre_buffer=False) as file:
+    # Without a buffer, a whole column of a row group is read at once; mapped memory is not freed until the end.
+    with pq.ParquetFile(path, memory_map=False, buffer_size=BUFFER_BYTES, pre_buffer=False) as file:
         n_rows = max(file.metadata.num_rows, 1)
         if not file.metadata.num_rows:
             yield file.schema_arrow.empty_table(), size
@@ -29,7 +29,7 @@ def read_parquet(path: Path) -> Iterator[tuple[Any, int]]:
 
 
 def read_feather(path: Path) -> Iterator[tuple[Any, int]]:
-    """Tables of a Feather (Arrow) file, each with the number of bytes it took."""
+    """Tables of a Feather (Arrow) file, each with the number of bytes that were read for it."""
     import pyarrow as pa  # noqa: PLC0415
 
     size = path.stat().st_size

@@ -1,4 +1,4 @@
-"""Cells of files as numbers or text: by what they look like, or as in the reference."""
+"""Cells of files converted to numbers or text: by what they look like, or as in the reference."""
 
 import re
 from collections.abc import Sequence
@@ -10,26 +10,26 @@ from gapdrift.tables.schema import Schema, number_as_category
 __all__ = ["CellConverter", "converter_like", "infer_kinds"]
 
 NUMBER = r"^\s*[+-]?((\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|(?i:inf|infinity))\s*$"
-NUMBERS_SHARE = 0.95
-"""Share of numbers among the cells from which on a column of text holds numbers; the other cells are spoilt."""
+MIN_NUMBER_SHARE = 0.95
+"""Smallest share of cells that look like numbers in a column of numbers; its other cells count as missing."""
 
 LEADING_ZERO = r"^\s*[+-]?0\d"
-FLAG = r"(?i)^\s*(true|false)\s*$"
+BOOLEAN = r"(?i)^\s*(true|false)\s*$"
 
 
 @dataclass
 class CellConverter:
-    """Converts the columns of chunks to numbers or text, and remembers the cells that are no numbers.
+    """Converter of the columns of chunks to numbers or text; it counts cells that should be numbers but are not.
 
     Parameters
     ----------
     kinds : dict of str to {"number", "text"}
-        Columns not named stay as they are.
+        Other columns stay as they are.
     missing : sequence of str
-        Further words, or numbers, that stand for a missing cell.
+        Further words or numbers that stand for a missing value.
     categories : dict of str to frozenset of str
-        Categories of each column in the reference. A text that is none of them is written like one of them where it
-        stands for the same number or truth value.
+        Categories of each column in the reference. A text that is not among them is replaced by the one that stands
+        for the same number or boolean, if there is one.
 
     Examples
     --------
@@ -38,18 +38,18 @@ class CellConverter:
     >>> converter(pa.table({"size": ["1.5", "-200", "broken"]})).to_pydict()
     {'size': [1.5, None, None]}
     >>> converter.notes()
-    ["Column 'size' has 1 cell(s) that are no numbers, such as 'broken': they count as missing."]
+    ["Column 'size' has 1 cell(s) that are not numbers, such as 'broken': they count as missing."]
     """
 
     kinds: dict[str, str] = field(default_factory=dict)
     missing: Sequence[str] = ()
     categories: dict[str, frozenset[str]] = field(default_factory=dict)
-    bad: dict[str, tuple[int, str]] = field(default_factory=dict)
+    not_numbers: dict[str, tuple[int, str]] = field(default_factory=dict)
 
     def __call__(self, chunk: Any) -> Any:
-        """Chunk with converted columns."""
+        """The chunk with its columns converted."""
         for index, name in enumerate(chunk.column_names):
-            column = self._without_words(_plain(chunk.column(index)))
+            column = self._without_missing_words(_plain(chunk.column(index)))
             if self.kinds.get(name) == "number" and _is_text(column):
                 column = self._to_number(name, column)
             elif name in self.categories and _is_text(column):
@@ -58,13 +58,13 @@ class CellConverter:
         return chunk
 
     def notes(self) -> list[str]:
-        """Sentences about cells that count as missing because they are no numbers."""
+        """Sentences about cells that count as missing because they are not numbers."""
         return [
-            f"Column {name!r} has {count:,} cell(s) that are no numbers, such as {example!r}: they count as missing."
-            for name, (count, example) in self.bad.items()
+            f"Column {name!r} has {count:,} cell(s) that are not numbers, such as {example!r}: they count as missing."
+            for name, (count, example) in self.not_numbers.items()
         ]
 
-    def _without_words(self, column: Any) -> Any:
+    def _without_missing_words(self, column: Any) -> Any:
         import pyarrow as pa  # noqa: PLC0415
         import pyarrow.compute as pc  # noqa: PLC0415
 
@@ -74,43 +74,43 @@ class CellConverter:
             return column
         if _is_text(column):
             text = pc.utf8_trim_whitespace(column)
-            alike = pc.is_in(_as_numbers(text), numbers)
-            gone = pc.or_(pc.is_in(text, pa.array(words, column.type)), alike)
+            same_number = pc.is_in(_as_numbers(text), numbers)
+            missing = pc.or_(pc.is_in(text, pa.array(words, column.type)), same_number)
         elif pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_decimal(column.type):
-            gone = pc.is_in(pc.cast(column, pa.float64(), safe=False), numbers)
+            missing = pc.is_in(pc.cast(column, pa.float64(), safe=False), numbers)
         else:
             return column
-        return pc.if_else(gone, pa.scalar(None, column.type), column)
+        return pc.if_else(missing, pa.scalar(None, column.type), column)
 
     def _to_number(self, name: str, column: Any) -> Any:
         import pyarrow as pa  # noqa: PLC0415
         import pyarrow.compute as pc  # noqa: PLC0415
 
         text = pc.utf8_trim_whitespace(column)
-        flag = pc.match_substring_regex(text, FLAG)
+        boolean = pc.match_substring_regex(text, BOOLEAN)
         number = pc.match_substring_regex(text, NUMBER)
-        bad = pc.and_not(pc.and_not(pc.is_valid(text), pc.fill_null(number, False)), pc.fill_null(flag, False))
+        bad = pc.and_not(pc.and_not(pc.is_valid(text), pc.fill_null(number, False)), pc.fill_null(boolean, False))
         count = pc.sum(pc.cast(bad, pa.int64())).as_py() or 0
         if count:
-            before, example = self.bad.get(name, (0, pc.filter(column, bad)[0].as_py()))
-            self.bad[name] = before + count, example
-        return _as_numbers(pc.if_else(pc.equal(pc.utf8_lower(text), "true"), "1", pc.if_else(flag, "0", text)))
+            before, example = self.not_numbers.get(name, (0, pc.filter(column, bad)[0].as_py()))
+            self.not_numbers[name] = before + count, example
+        return _as_numbers(pc.if_else(pc.equal(pc.utf8_lower(text), "true"), "1", pc.if_else(boolean, "0", text)))
 
 
 def infer_kinds(table: Any, numbers: Sequence[str] = ()) -> dict[str, str]:
-    """Kind of each text column of a table: numbers where nearly every cell is one.
+    """Kind of each text column of a table: numbers if nearly all its cells are.
 
     Parameters
     ----------
     table : pyarrow.Table
     numbers : sequence of str
-        Columns that are numbers whatever their cells are.
+        Columns that hold numbers, whatever their cells look like.
 
     Returns
     -------
     kinds : dict of str to {"number", "text"}
-        Numbers where 95 % of the cells are; the others then count as missing. Digits with leading zeros, such as
-        post codes, are text.
+        "number" if at least 95 % of the cells are numbers; the others then count as missing. Digits with leading zeros,
+        such as post codes, are text.
 
     Examples
     --------
@@ -134,7 +134,7 @@ def converter_like(schema: Schema, missing: Sequence[str] = (), *, is_text: bool
     schema : Schema
     missing : sequence of str
     is_text : bool
-        Whether the cells of the window are written text (CSV): 1.0 then stands for the category 1, and true for True.
+        Whether the cells of the window are text (CSV): 1.0 then stands for the category 1, and true for True.
     """
     kinds = {column.name: "number" for column in schema.columns if column.kind == "number"}
     categories = [column for column in schema.columns if column.kind == "category"] if is_text else []
@@ -142,7 +142,7 @@ def converter_like(schema: Schema, missing: Sequence[str] = (), *, is_text: bool
 
 
 def _plain(column: Any) -> Any:
-    """Column without dictionary encoding or views, which the functions on text do not take."""
+    """Column without dictionary encoding or views, which pyarrow's functions for text do not accept."""
     import pyarrow as pa  # noqa: PLC0415
 
     kind = column.type
@@ -174,13 +174,13 @@ def _are_numbers(column: Any) -> bool:
     if not len(present):
         return False
     numbers = pc.sum(pc.match_substring_regex(present, NUMBER)).as_py()
-    flags = pc.all(pc.match_substring_regex(present, FLAG)).as_py()
-    zeros = pc.any(pc.match_substring_regex(present, LEADING_ZERO)).as_py()
-    return bool(flags or (numbers >= NUMBERS_SHARE * len(present) and not zeros))
+    booleans = pc.all(pc.match_substring_regex(present, BOOLEAN)).as_py()
+    leading_zeros = pc.any(pc.match_substring_regex(present, LEADING_ZERO)).as_py()
+    return bool(booleans or (numbers >= MIN_NUMBER_SHARE * len(present) and not leading_zeros))
 
 
 def _to_categories(column: Any, categories: frozenset[str]) -> Any:
-    """Text in which what stands for a category is written like it."""
+    """Column of text in which every spelling of a category is replaced by the category."""
     import pyarrow as pa  # noqa: PLC0415
     import pyarrow.compute as pc  # noqa: PLC0415
 
@@ -190,18 +190,18 @@ def _to_categories(column: Any, categories: frozenset[str]) -> Any:
 
 
 def _as_category(word: str, categories: frozenset[str]) -> str:
-    """A category of the reference that a text stands for; the text itself where there is none."""
+    """Category of the reference that a text stands for; the text itself if there is none."""
     if word in categories or re.match(LEADING_ZERO, word):
         return word
-    forms = [word.strip(), word.strip().capitalize(), number_as_category(float(word)) if _is_number(word) else word]
-    return next((form for form in forms if form in categories), word)
+    spellings = [word.strip(), word.strip().capitalize(), number_as_category(float(word)) if _is_number(word) else word]
+    return next((spelling for spelling in spellings if spelling in categories), word)
 
 
 def _as_numbers(text: Any) -> Any:
-    """Numbers that are written in a text, and null for any other text."""
+    """Numbers that texts stand for; null for any other text."""
     import pyarrow as pa  # noqa: PLC0415
     import pyarrow.compute as pc  # noqa: PLC0415
 
     written = pc.if_else(pc.match_substring_regex(text, NUMBER), text, pa.scalar(None, text.type))
-    # The conversion does not take a leading plus sign.
+    # pyarrow's conversion does not accept a leading plus sign.
     return pc.cast(pc.replace_substring_regex(written, r"^\+", ""), pa.float64())

@@ -1,4 +1,4 @@
-"""CSV files as tables of text. Separator, decimal mark and encoding are found out from the first lines."""
+"""CSV files as tables of text. Separator, decimal mark and encoding are detected from the first lines."""
 
 import csv
 import io
@@ -16,20 +16,20 @@ MISSING_WORDS = (
     *("", "NA", "N/A", "n/a", "#N/A", "#NA", "<NA>", "NaN", "nan", "-NaN", "-nan", "NULL", "null", "None"),
     *("1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN", "NaT"),
 )
-"""Words that stand for a missing cell in CSV files: those that pandas takes, and NaT."""
+"""Words that stand for a missing value in CSV files: those that pandas recognises, and NaT."""
 
 SEPARATORS = ",;\t|"
 
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}
 """Endings of compressed CSV files, and what pyarrow calls each compression."""
 
-MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\x28\xb5\x2f\xfd": "zstd", b"\x04\x22\x4d\x18": "lz4"}
+FIRST_BYTES = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\x28\xb5\x2f\xfd": "zstd", b"\x04\x22\x4d\x18": "lz4"}
 
-LOOKED_AT = 256 * 1024
-"""Bytes of a file looked at to find how it is written."""
+EXAMINED_BYTES = 256 * 1024
+"""Bytes from which the dialect of a file is detected."""
 
-BLOCK = 4 * 1024 * 1024
-"""Bytes parsed at once."""
+BLOCK_BYTES = 4 * 1024 * 1024
+"""Bytes that are parsed at once."""
 
 COMMA_NUMBER = re.compile(r"[+-]?(\d{1,3}(\.\d{3})+|\d+),\d+([eE][+-]?\d+)?")
 THOUSANDS_BY_COMMA = re.compile(r"[+-]?\d{1,3}(,\d{3})+")
@@ -39,7 +39,7 @@ POINT_NUMBER = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?")
 
 @dataclass(frozen=True)
 class CsvDialect:
-    """How a CSV file is written; None means that it is found out from the first lines.
+    """Dialect of a CSV file; what is None is detected from the first lines.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class CsvDialect:
     encoding: str | None = None
 
     def __post_init__(self) -> None:
-        """Check what is given."""
+        """Check separator and encoding."""
         if self.separator is not None and (len(self.separator) != 1 or not self.separator.isascii()):
             raise InputError(f"The separator is {self.separator!r}, expected one ASCII character, such as ';'.")
         try:
@@ -66,18 +66,18 @@ class CsvDialect:
 
 
 def read_csv(path: Path, known: CsvDialect, notes: set[str]) -> Iterator[tuple[Any, int]]:
-    """Tables of text of a CSV file, compressed or not, each with the number of bytes it took.
+    """Tables of text from a CSV file, compressed or not, each with the number of bytes that were read for it.
 
-    Missing words are null. Numbers with a decimal comma are given a point. What was assumed is noted.
+    Words for missing values become null, and decimal commas become points. What was assumed is added to the notes.
     """
     import pyarrow as pa  # noqa: PLC0415
     from pyarrow import csv as arrow_csv  # noqa: PLC0415
 
-    found, names, only_line = _look(path, known, notes)
-    if only_line:
+    found, names, is_header_only = _detect_dialect(path, known, notes)
+    if is_header_only:
         yield pa.table({name: pa.array([], pa.string()) for name in names}), path.stat().st_size
         return
-    read = arrow_csv.ReadOptions(block_size=BLOCK, encoding=found.encoding or "utf8", use_threads=True)
+    read = arrow_csv.ReadOptions(block_size=BLOCK_BYTES, encoding=found.encoding or "utf8", use_threads=True)
     parse = arrow_csv.ParseOptions(delimiter=found.separator or ",", newlines_in_values=True)
     convert = arrow_csv.ConvertOptions(
         column_types=dict.fromkeys(names, pa.string()),
@@ -93,23 +93,23 @@ def read_csv(path: Path, known: CsvDialect, notes: set[str]) -> Iterator[tuple[A
             for batch in reader:
                 last = batch if len(batch) else last
                 here = raw.tell()
-                yield _cleaned(pa.Table.from_batches([batch]), found), here - before
+                yield _clean(pa.Table.from_batches([batch]), found), here - before
                 before = here
             _check_end(last, path)
             if last is None:
                 yield reader.schema.empty_table(), path.stat().st_size
 
 
-def _look(path: Path, known: CsvDialect, notes: set[str]) -> tuple[CsvDialect, list[str], bool]:
-    """Format of a file, the names in its first line, and whether there is no other line."""
-    data = _head(path)
+def _detect_dialect(path: Path, known: CsvDialect, notes: set[str]) -> tuple[CsvDialect, list[str], bool]:
+    """Dialect of a file, the names in its first line, and whether that is its only line."""
+    data = _read_start(path)
     if not data.strip():
         raise InputError(f"{path} is empty, expected a first line with the names of the columns.")
-    encoding = known.encoding or _encoding(data, path, notes)
+    encoding = known.encoding or _detect_encoding(data, path, notes)
     text = data.decode(encoding, errors="ignore").lstrip("\ufeff")
     before = csv.field_size_limit(len(text) + 1)
     try:
-        separator = known.separator or _separator(text)
+        separator = known.separator or _detect_separator(text)
         rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator) if row]
     except csv.Error as error:
         raise InputError(f"{path} cannot be read as csv: {error}.") from error
@@ -122,29 +122,29 @@ def _look(path: Path, known: CsvDialect, notes: set[str]) -> tuple[CsvDialect, l
             f"{path} has {len(unnamed)} columns without a name in its first line, expected a name for each. Add a "
             "first line with names."
         )
-    decimal = known.decimal or ("," if separator != "," and _commas(rows[1:-1] or rows[1:]) else ".")
-    only_line = len(rows) == 1 and len(data) < LOOKED_AT
-    return replace(known, separator=separator, decimal=decimal, encoding=encoding), names, only_line
+    decimal = known.decimal or ("," if separator != "," and _has_decimal_commas(rows[1:-1] or rows[1:]) else ".")
+    is_header_only = len(rows) == 1 and len(data) < EXAMINED_BYTES
+    return replace(known, separator=separator, decimal=decimal, encoding=encoding), names, is_header_only
 
 
-def _head(path: Path) -> bytes:
-    """The first bytes of a file, and all of its first line."""
+def _read_start(path: Path) -> bytes:
+    """The first bytes of a file, which include at least its first line."""
     import pyarrow as pa  # noqa: PLC0415
 
     with pa.input_stream(str(path), compression=COMPRESSIONS.get(path.suffix.lower())) as stream:
-        data: bytes = stream.read(LOOKED_AT)
-        while b"\n" not in data and (more := stream.read(LOOKED_AT)):
+        data: bytes = stream.read(EXAMINED_BYTES)
+        while b"\n" not in data and (more := stream.read(EXAMINED_BYTES)):
             data += more
     return data
 
 
-def _encoding(data: bytes, path: Path, notes: set[str]) -> str:
+def _detect_encoding(data: bytes, path: Path, notes: set[str]) -> str:
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "utf-16"
-    for magic, name in MAGIC.items():
-        if data.startswith(magic):
+    for first_bytes, name in FIRST_BYTES.items():
+        if data.startswith(first_bytes):
             raise InputError(
-                f"{path} is compressed ({name}), and its name does not say so. Rename it to end in .csv.gz."
+                f"{path} is compressed ({name}), but its name does not say so. Rename it to end in .csv.gz or the like."
             )
     if b"\x00" in data:
         raise InputError(f"{path} holds zero bytes, expected text. Is it a CSV file? Name its format.")
@@ -157,8 +157,8 @@ def _encoding(data: bytes, path: Path, notes: set[str]) -> str:
     return "utf-8"
 
 
-def _separator(text: str) -> str:
-    """The separator that cuts the first lines into the same number of cells, and into most."""
+def _detect_separator(text: str) -> str:
+    """The separator that divides each of the first lines into the same number of cells, as many as possible."""
     lines = text.splitlines()[:50]
     best, most = ",", 1
     for candidate in SEPARATORS:
@@ -169,44 +169,44 @@ def _separator(text: str) -> str:
     return best
 
 
-def _commas(rows: list[list[str]]) -> bool:
+def _has_decimal_commas(rows: list[list[str]]) -> bool:
     """Whether numbers are written with a decimal comma.
 
-    Some cells have one that cannot part thousands, and no cell has a decimal point.
+    Some cells have a comma that cannot separate thousands, and no cell has a decimal point.
     """
     cells = [cell.strip() for row in rows for cell in row]
-    sure = any(COMMA_NUMBER.fullmatch(cell) and not THOUSANDS_BY_COMMA.fullmatch(cell) for cell in cells)
-    points = any(POINT_NUMBER.fullmatch(cell) and not THOUSANDS_BY_POINT.fullmatch(cell) for cell in cells)
-    return sure and not points
+    has_commas = any(COMMA_NUMBER.fullmatch(cell) and not THOUSANDS_BY_COMMA.fullmatch(cell) for cell in cells)
+    has_points = any(POINT_NUMBER.fullmatch(cell) and not THOUSANDS_BY_POINT.fullmatch(cell) for cell in cells)
+    return has_commas and not has_points
 
 
 def _check_end(last: Any, path: Path) -> None:
-    """Raise an error where a cell runs over the end of a file: a quote was opened and never closed."""
+    """Raise an error if the last cell of a file ends with a line break: its quote was opened and never closed."""
     cells = [] if last is None else [last.column(index)[-1].as_py() or "" for index in range(last.num_columns)]
-    endless = next((cell for cell in cells if cell.endswith(("\n", "\r"))), None)
-    if endless is not None:
+    unclosed = next((cell for cell in cells if cell.endswith(("\n", "\r"))), None)
+    if unclosed is not None:
         raise InputError(
-            f"{path} has a quote that is opened before {endless.splitlines()[0][:40]!r} and never closed: the rest of "
+            f"{path} has a quote that is opened before {unclosed.splitlines()[0][:40]!r} and never closed: the rest of "
             "the file would be one cell. Close it."
         )
 
 
-def _cleaned(table: Any, found: CsvDialect) -> Any:
-    """Cells without blanks around missing words, and with decimal points."""
+def _clean(table: Any, found: CsvDialect) -> Any:
+    """Table in which words for missing values are null even between blanks, and numbers have decimal points."""
     import pyarrow as pa  # noqa: PLC0415
     import pyarrow.compute as pc  # noqa: PLC0415
 
     words = pa.array(MISSING_WORDS, pa.string())
     columns = []
     for column in table.columns:
-        gone = pc.is_in(pc.utf8_trim_whitespace(column), words)
-        cells = pc.if_else(gone, pa.scalar(None, pa.string()), column)
+        missing = pc.is_in(pc.utf8_trim_whitespace(column), words)
+        cells = pc.if_else(missing, pa.scalar(None, pa.string()), column)
         columns.append(_with_points(cells) if found.decimal == "," else cells)
     return pa.Table.from_arrays(columns, names=table.column_names)
 
 
 def _with_points(column: Any) -> Any:
-    """Cells that are numbers with a decimal comma, or with points between thousands, with a decimal point instead."""
+    """Column in which numbers with a decimal comma, or points between thousands, are written with a decimal point."""
     import pyarrow.compute as pc  # noqa: PLC0415
 
     pattern = rf"^\s*({COMMA_NUMBER.pattern}|{THOUSANDS_BY_POINT.pattern})\s*$"

@@ -17,7 +17,7 @@ def find_files(place: str, file_format: str | None) -> tuple[Path, ...]:
     ----------
     place : str
     file_format : str or None
-        None means that only files with a known ending are taken from a folder; otherwise all of them are.
+        None takes only files with a known ending from a folder; otherwise all its files are taken.
     """
     try:
         return _find(place, file_format)
@@ -28,19 +28,19 @@ def find_files(place: str, file_format: str | None) -> tuple[Path, ...]:
 def _find(place: str, file_format: str | None) -> tuple[Path, ...]:
     path = Path(place).expanduser()
     if path.is_dir():
-        return _inside(path, place, file_format)
+        return _files_in_folder(path, place, file_format)
     if path.exists():
         return (path,)
     matches = sorted(Path(match) for match in glob.glob(str(path), recursive=True))  # noqa: PTH207
     if not matches:
-        what = "fits no file" if glob.has_magic(place) else "does not exist"
+        what = "matches no file" if glob.has_magic(place) else "does not exist"
         raise InputError(f"{place} {what}. Give a file, a folder or a glob in quotes.")
-    found = ((_inside(match, place, file_format) if match.is_dir() else (match,)) for match in matches)
+    found = ((_files_in_folder(match, place, file_format) if match.is_dir() else (match,)) for match in matches)
     return tuple(file for files in found for file in files)
 
 
-def _inside(folder: Path, place: str, file_format: str | None) -> tuple[Path, ...]:
-    """Files with a known ending in a folder and below it; a folder that cannot be opened is an error."""
+def _files_in_folder(folder: Path, place: str, file_format: str | None) -> tuple[Path, ...]:
+    """Files with a known ending in a folder and its subfolders; raises an error if one of these cannot be opened."""
 
     def refuse(error: OSError) -> None:
         raise error
@@ -53,5 +53,5 @@ def _inside(folder: Path, place: str, file_format: str | None) -> tuple[Path, ..
 
 
 def _is_hidden(path: Path) -> bool:
-    """Whether a file within a folder is bookkeeping, as Spark's _SUCCESS and .crc files are."""
+    """Whether a file in a folder holds no data, like Spark's _SUCCESS and .crc files."""
     return any(part.startswith((".", "_")) for part in path.parts)

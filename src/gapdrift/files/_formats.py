@@ -1,4 +1,4 @@
-"""The file formats: how their names end, and what reads them. A new format is one more entry here."""
+"""The file formats: the endings of their files and the functions that read them. To add a format, add an entry here."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from gapdrift.files._csv import COMPRESSIONS, CsvDialect, read_csv
 __all__ = ["FORMATS", "FileFormat", "all_endings", "format_of"]
 
 Read = Callable[[Path, CsvDialect, set[str]], Iterator[tuple[Any, int]]]
-"""Reads a file: yields pyarrow tables, each with the number of bytes it took, and adds notes about the file."""
+"""Function that yields the pyarrow tables of a file, each with the number of bytes read for it, and adds notes."""
 
 
 @dataclass(frozen=True)
@@ -22,13 +22,13 @@ class FileFormat:
     Parameters
     ----------
     endings : tuple of str
-        How the names of its files end.
+        Endings of its files.
     read : callable
-        Yields the tables of a file, each with the number of bytes it took.
+        Yields the tables of a file, each with the number of bytes that were read for it.
     is_text : bool, default False
-        Whether cells are written text, so that what a column holds has to be found out.
+        Whether all cells are text, so that what a column holds has to be detected.
     compressions : tuple of str
-        Further endings, of compressed files.
+        Endings that compressed files have in addition.
     """
 
     endings: tuple[str, ...]
@@ -48,7 +48,7 @@ FORMATS: Mapping[str, FileFormat] = MappingProxyType(
 
 
 def format_of(path: Path) -> str | None:
-    """Name of the format that the ending of a file tells; None where it tells none.
+    """Name of the format that belongs to the ending of a file; None if none does.
 
     Examples
     --------

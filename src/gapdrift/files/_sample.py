@@ -1,56 +1,18 @@
 """A uniform sample of more rows than fit into memory."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from gapdrift._typing import Vector
 from gapdrift.errors import InputError
 
 __all__ = ["sample_rows"]
 
-Numbers = NDArray[np.float64]
 
-
-def sample_rows(chunks: Iterable[Any], max_rows: int, rng: np.random.Generator) -> tuple[Any, int]:
-    """At most ``max_rows`` rows of all chunks, each equally likely, in their order; and the number of all rows.
-
-    Notes
-    -----
-    Each row gets a random number, and the rows with the smallest numbers stay. The sample does not depend on how the
-    rows are divided into chunks.
-    """
-    import pyarrow as pa  # noqa: PLC0415
-
-    kept: list[Any] = []
-    draws: Numbers = np.empty(0)
-    n_rows = 0
-    for chunk in chunks:
-        n_rows += len(chunk)
-        fresh = rng.random(len(chunk))
-        # A row with a larger number than the sample already has can never stay.
-        chosen = fresh < (draws.max() if len(draws) >= max_rows else 1.0)
-        kept.append(chunk.filter(pa.array(chosen)))
-        draws = np.concatenate([draws, fresh[chosen]])
-        if len(draws) > 2 * max_rows:
-            kept, draws = _smallest(kept, draws, max_rows)
-    kept, _ = _smallest(kept, draws, max_rows)
-    return kept[0], n_rows
-
-
-def _smallest(tables: list[Any], draws: Numbers, max_rows: int) -> tuple[list[Any], Numbers]:
-    import pyarrow as pa  # noqa: PLC0415
-
-    table = _concatenate(tables)
-    if len(draws) <= max_rows:
-        return [table], draws
-    places = np.sort(np.argpartition(draws, max_rows - 1)[:max_rows])
-    return [table.take(pa.array(places)).combine_chunks()], draws[places]
-
-
-def _concatenate(tables: list[Any]) -> Any:
-    """Tables one below the other; a column whose type differs becomes numbers or text."""
+def join_arrow(tables: list[Any]) -> Any:
+    """Arrow tables one below the other; a column whose type differs becomes numbers or text."""
     import pyarrow as pa  # noqa: PLC0415
 
     for index, name in enumerate(tables[0].column_names):
@@ -58,7 +20,35 @@ def _concatenate(tables: list[Any]) -> Any:
         if len(kinds) > 1:
             common = _common_type(name, kinds)
             tables = [table.set_column(index, name, table.column(index).cast(common, safe=False)) for table in tables]
-    return pa.concat_tables(tables, promote_options="permissive")
+    return pa.concat_tables(tables, promote_options="permissive").combine_chunks()
+
+
+def sample_rows(
+    chunks: Iterable[Any], max_rows: int, rng: np.random.Generator, join: Callable[[list[Any]], Any] = join_arrow
+) -> tuple[Any, int]:
+    """At most ``max_rows`` rows of all chunks, each equally likely, in their order; and the number of all rows.
+
+    Notes
+    -----
+    Each row gets a random number, and the rows with the smallest numbers stay. The sample does not depend on how the
+    rows are divided into chunks, which have ``len`` and ``take``; ``join`` puts several below each other.
+    """
+    kept: list[Any] = []
+    draws: Vector = np.empty(0)
+    n_rows = 0
+    for chunk in chunks:
+        n_rows += len(chunk)
+        fresh = rng.random(len(chunk))
+        # A row with a larger number than the sample already has can never stay.
+        chosen = fresh < (draws.max() if len(draws) >= max_rows else 1.0)
+        kept.append(chunk.take(np.flatnonzero(chosen)))
+        draws = np.concatenate([draws, fresh[chosen]])
+        if len(draws) > 2 * max_rows:
+            smallest = np.sort(np.argsort(draws)[:max_rows])
+            kept, draws = [join(kept).take(smallest)], draws[smallest]
+    if not kept:
+        raise InputError("The source gave no rows at all, expected tables to fit on. Was it read before?")
+    return join(kept).take(np.sort(np.argsort(draws)[:max_rows])), n_rows
 
 
 def _common_type(name: str, kinds: set[Any]) -> Any:

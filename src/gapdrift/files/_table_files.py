@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from gapdrift._validation import check_choice
+from gapdrift._writing import copy_pipe
 from gapdrift.errors import InputError, ParameterError
 from gapdrift.files._cells import CellConverter, converter_like, infer_kinds
 from gapdrift.files._csv import CsvDialect
@@ -19,22 +20,22 @@ from gapdrift.tables.schema import Schema
 
 __all__ = ["TableFiles", "open_files"]
 
-KINDS_FROM = 100_000
-"""Most rows from which it is found out what the columns of CSV files hold."""
+MAX_INFERENCE_ROWS = 100_000
+"""Largest number of rows from which the kinds of the columns of CSV files are inferred."""
 
-ROW_NUMBERS = re.compile(r"__index_level_\d+__")
-"""Names under which pandas writes an index that has none."""
+PANDAS_INDEX = re.compile(r"__index_level_\d+__")
+"""Names that pandas gives to an index without a name."""
 
 Progress = Callable[[int], None]
-"""Called with the number of bytes read after each chunk."""
+"""Function that is called after each chunk, with the number of bytes read."""
 
 
 class Fitted(Protocol):
-    """What a detector tells of the columns of its reference."""
+    """A fitted detector, of which only the schema matters here."""
 
     @property
     def schema_(self) -> Schema:
-        """Columns that take part, and how."""
+        """Columns that are compared, and how."""
         ...
 
 
@@ -47,9 +48,9 @@ class TableFiles:
         In the order in which they are read: sorted by name.
     file_format : {"csv", "parquet", "feather"}
     dialect : CsvDialect
-        How CSV files are written.
+        Dialect of CSV files.
     missing : sequence of str
-        Further words, or numbers, that stand for a missing cell.
+        Further words or numbers that stand for a missing value.
 
     Attributes
     ----------
@@ -60,7 +61,7 @@ class TableFiles:
     def __init__(
         self, paths: tuple[Path, ...], file_format: str, dialect: CsvDialect, missing: Sequence[str] = ()
     ) -> None:
-        self.paths = paths
+        self.paths = tuple(copy_pipe(path, self) if path.is_fifo() else path for path in paths)
         self.file_format = file_format
         self._format = FORMATS[file_format]
         self._dialect = dialect
@@ -70,12 +71,12 @@ class TableFiles:
 
     @property
     def size(self) -> int:
-        """Bytes of all files."""
+        """Number of bytes in all files."""
         return sum(path.stat().st_size for path in self.paths)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Sentences about what was assumed or left out, as far as the files were read."""
+        """Sentences about what was assumed or left out in what has been read so far."""
         return (*sorted(self._notes), *self._converter.notes())
 
     def tables(
@@ -91,21 +92,21 @@ class TableFiles:
         Parameters
         ----------
         like : fitted DriftDetector or MDLFWF, optional
-            Cells are read as in its reference. Without one, what the columns of CSV files hold is found out from
-            their own cells, which reads the files once more.
+            Cells are read as in its reference. Without a detector, the kinds of the columns of CSV files are inferred
+            from their own cells, which reads the files twice.
         numbers : sequence of str
             Columns of CSV files that hold numbers, whatever their cells look like.
         start : int, default 0
-            Rows to skip.
+            Number of rows to skip.
         progress : callable, optional
-            Called with the number of bytes read after each chunk.
+            Called after each chunk, with the number of bytes read.
 
         Yields
         ------
         table : pyarrow.Table
-            A CSV cell that is not a number, in a column of numbers, is missing; `notes` says how many there were.
+            In a CSV column of numbers, a cell that is not a number is missing; `notes` says how many there are.
         """
-        self._converter = self._converter_for(like, numbers)
+        self._converter = self._make_converter(like, numbers)
         for chunk in self.chunks(start, progress):
             yield self._converter(chunk)
 
@@ -123,36 +124,35 @@ class TableFiles:
         progress : callable, optional
         """
         drawn, n_all = sample_rows(self.chunks(progress=progress), max_rows, rng)
-        self._converter = self._converter_from(drawn, numbers)
+        self._converter = self._infer_converter(drawn, numbers)
         return self._converter(drawn), n_all
 
     def chunks(self, start: int = 0, progress: Progress | None = None) -> Iterator[Any]:
-        """Tables of the rows from number ``start`` on as they are written: the cells of CSV files are text."""
+        """Tables of the rows from number ``start`` on, not converted: the cells of CSV files are text."""
         names: list[str] | None = None
-        left = start
+        n_left = start
         for path in self.paths:
             for raw, n_bytes in self._read(path):
                 table = self._without_row_numbers(raw, path)
                 names = names or table.column_names
                 _check_same(names, table.column_names, path)
-                skipped = min(left, len(table))
-                left -= skipped
+                skipped = min(n_left, len(table))
+                n_left -= skipped
                 if skipped < len(table) or not len(table):
                     yield table.slice(skipped).select(names)
                 if progress is not None:
                     progress(n_bytes)
-        if left:
+        if n_left:
             raise InputError(
-                f"The files have {start - left:,} rows, expected at least the {start:,} that were read before. Give "
+                f"The files have {start - n_left:,} rows, expected at least the {start:,} that were read before. Give "
                 "the same files in the same order, with new ones after them."
             )
 
-    def _converter_for(self, like: Fitted | None, numbers: Sequence[str]) -> CellConverter:
+    def _make_converter(self, like: Fitted | None, numbers: Sequence[str]) -> CellConverter:
         if like is None:
-            drawn = None
-            if self._format.is_text:
-                drawn, _ = sample_rows(self.chunks(), KINDS_FROM, np.random.default_rng(0))
-            return self._converter_from(drawn, numbers)
+            rng = np.random.default_rng(0)
+            drawn = sample_rows(self.chunks(), MAX_INFERENCE_ROWS, rng)[0] if self._format.is_text else None
+            return self._infer_converter(drawn, numbers)
         schema = getattr(like, "schema_", None)
         if not isinstance(schema, Schema):
             raise ParameterError(
@@ -161,7 +161,7 @@ class TableFiles:
             )
         return converter_like(schema, self._missing, is_text=self._format.is_text)
 
-    def _converter_from(self, drawn: Any, numbers: Sequence[str]) -> CellConverter:
+    def _infer_converter(self, drawn: Any, numbers: Sequence[str]) -> CellConverter:
         if drawn is None or not self._format.is_text:
             return CellConverter(dict.fromkeys(numbers, "number"), self._missing)
         bare = CellConverter(missing=self._missing)(drawn)
@@ -178,8 +178,8 @@ class TableFiles:
             raise InputError(f"{path!a} cannot be read: {_first_line(error)}") from error
 
     def _without_row_numbers(self, table: Any, path: Path) -> Any:
-        """Table without row numbers that were written along, and without types that few functions take."""
-        numbers = [name for name in table.column_names if not name.strip() or ROW_NUMBERS.fullmatch(name)]
+        """Table without columns of row numbers, and without types that few functions of pyarrow accept."""
+        numbers = [name for name in table.column_names if not name.strip() or PANDAS_INDEX.fullmatch(name)]
         for name in numbers:
             self._notes.add(f"{path.name} has a column {name!r} of row numbers or without a name: it was ignored.")
         return _with_common_types(table.drop_columns(numbers) if len(numbers) < table.num_columns else table)
@@ -201,13 +201,13 @@ def open_files(
     Parameters
     ----------
     place : str or path
-        A file, a folder (all files of a known ending in it and below it), or a glob such as ``day-*.parquet``.
+        A file, a folder (files with a known ending, also in subfolders), or a glob such as ``day-*.parquet``.
     file_format : {"csv", "parquet", "feather"}, optional
-        Format of the files, whatever their endings say.
+        Format of the files, whatever their endings are.
     separator, decimal, encoding : str, optional
-        How CSV files are written. What is not given is found out from their first lines.
+        Dialect of CSV files. What is not given is detected from their first lines.
     missing : sequence of str
-        Further words, or numbers, that stand for a missing cell, such as ``"-200"``.
+        Further words or numbers that stand for a missing value, such as ``"-200"``.
 
     Examples
     --------
@@ -228,7 +228,7 @@ def open_files(
     >>> detector.test(window.tables(like=detector)).drift
     False
     >>> window.notes
-    ("Column 'size' has 25 cell(s) that are no numbers, such as 'spoilt': they count as missing.",)
+    ("Column 'size' has 25 cell(s) that are not numbers, such as 'spoilt': they count as missing.",)
     """
     _require_pyarrow()
     if file_format is not None:
@@ -258,7 +258,7 @@ def _require_pyarrow() -> None:
 
 
 def _with_common_types(table: Any) -> Any:
-    """Table without views and run-end encoding, which few functions take."""
+    """Table without views and run-end encoding, which few functions of pyarrow accept."""
     import pyarrow as pa  # noqa: PLC0415
     import pyarrow.compute as pc  # noqa: PLC0415
 
@@ -281,16 +281,16 @@ def _check_same(names: list[str], found: list[str], path: Path) -> None:
         new = ", ".join(sorted(set(found) - set(names))) or "none"
         raise InputError(
             f"{path} has other columns than the files before it (lacking: {lacking}; new: {new}), expected the same in "
-            "all. Compare them apart."
+            "all. Compare them separately."
         )
 
 
 def _first_line(error: Exception) -> str:
-    """The first line of another library's message, with what to do where that is known."""
+    """The first line of another library's message, with advice if there is any."""
     line = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
     advice = {
         "invalid UTF8": " Name the encoding, such as latin-1.",
         "Expected": " Does every line have as many cells as the first? Name the separator.",
-        "Not an Arrow file": " Files of the Arrow stream format and of Feather 1 have to be written anew.",
+        "Not an Arrow file": " Files of the Arrow stream format and of Feather 1 have to be rewritten.",
     }
     return line + next((text for words, text in advice.items() if words in line), "")

@@ -1,21 +1,23 @@
 """Tests of observed cells alone: the distribution of each column, how columns go together, and what is missing where.
 
-They hold whatever the data are like as long as cells are missing completely at random on both sides, at whatever rates,
-or at the same conditions on both. Where the conditions changed, as `mechanism_p_values` tells, the columns concerned are
-left to the tests of expected scores.
+They hold, whatever the data are like, as long as cells are missing completely at random on both sides, at whatever
+rates, or under the same conditions on both. Where the conditions changed, as `mechanism_p_values` tells, the columns
+concerned are left to the tests of expected scores.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import bdtr, bdtrc, chdtrc, ndtr, ndtri
 
 from gapdrift._typing import Indices, Mask, Matrix, Vector
 from gapdrift.counting.observed import STEPS, TRIPLE_REACH, CrossedSums
 from gapdrift.inference.combination import sidak, sidak_all
 from gapdrift.inference.contrast import MAX_KURTOSIS, MAX_SKEWNESS, ROWS_PER_KURTOSIS, tail_p_values
-from gapdrift.inference.null import shape_of
+from gapdrift.inference.null import SMALLEST_EIGENVALUE, shape_of
 from gapdrift.persistence.records import INFINITE, expect, expect_shape, stored
 from gapdrift.tables.histograms import HistogramAxis
 
@@ -41,7 +43,7 @@ MIN_OBSERVED = 20
 MIN_MISSING = 10
 """Rows that miss a column below which the conditions of its being missing are not tested."""
 
-SMALLEST_EIGENVALUE = 0.02
+Sums = Mapping[str, NDArray[np.float64]]
 
 
 class ColumnTest(NamedTuple):
@@ -125,7 +127,7 @@ def column_tests(axes: tuple[HistogramAxis, ...], reference: Vector, window: Vec
 def _column_test(axis: HistogramAxis, before: Vector, after: Vector) -> ColumnTest:
     m, n = before.sum(), after.sum()
     merged = _merge(before + after, MIN_CELL * (m + n) / min(m, n), ordered=bool(axis.edges))
-    cells = [np.bincount(merged, counts) for counts in (before, after)]
+    cells = [np.bincount(merged, counts).astype(float) for counts in (before, after)]
     p_values = [_largest_cell(*cells), _smooth(before, after) if axis.edges else _pearson(*cells)]
     return ColumnTest(sidak(min(p_values), 2), _column_effect(axis, before / m, after / n))
 
@@ -190,10 +192,13 @@ def _column_effect(axis: HistogramAxis, before: Vector, after: Vector) -> float:
     if not axis.edges:
         return float(0.5 * np.abs(after - before).sum())
     scores = ndtri(np.clip(np.cumsum(before) - before / 2.0, 1e-4, 1.0 - 1e-4))
-    means = [side @ scores for side in (before, after)]
-    spreads = [np.sqrt(max(side @ scores**2 - mean**2, 0.0)) for side, mean in zip((before, after), means, strict=True)]
-    unit = max(spreads[0], 1e-3)
-    return float(max(abs(means[1] - means[0]), abs(spreads[1] - spreads[0])) / unit)
+    (mean, spread), (moved, wider) = (_mean_and_spread(side, scores) for side in (before, after))
+    return max(abs(moved - mean), abs(wider - spread)) / max(spread, 1e-3)
+
+
+def _mean_and_spread(shares: Vector, scores: Vector) -> tuple[float, float]:
+    mean = float(shares @ scores)
+    return mean, float(np.sqrt(max(float(shares @ scores**2) - mean**2, 0.0)))
 
 
 def _entries(crossed: CrossedSums) -> tuple[Indices, Indices]:
@@ -211,26 +216,19 @@ def _owner(crossed: CrossedSums) -> Indices:
     return np.concatenate([crossed.owner, crossed.owner[crossed.numbers]]) if crossed.size else crossed.owner[:0]
 
 
-def describe_crossed(crossed: CrossedSums, steps: Matrix, observed: Mask) -> CrossedShape:
-    """Distribution of the products in rows of the reference.
-
-    Parameters
-    ----------
-    crossed : CrossedSums
-    steps : (rows, columns) array
-    observed : (rows, input columns) array of bool
-    """
+def describe_crossed(crossed: CrossedSums, rows: NDArray[np.float32]) -> CrossedShape:
+    """Distribution of the products in rows of the reference, given by `CrossedSums.rows`."""
     if not crossed.size:
         return CrossedShape(*(np.zeros(0) for _ in range(3)))
-    values, owner = np.hstack([steps, np.abs(steps[:, crossed.numbers])]).astype(float), _owner(crossed)
-    present = observed.astype(float)
+    owner = _owner(crossed)
+    values, present = rows[:, : len(owner)].astype(float), rows[:, len(owner) :].astype(float)
     wide = present[:, owner]
     counts = np.maximum(wide.sum(axis=0), 1.0)
-    centred = (values - (values * wide).sum(axis=0) / counts) * wide
+    centred = (values - values.sum(axis=0) / counts) * wide
     first, second = _entries(crossed)
     common = np.maximum((present.T @ present)[owner[first], owner[second]], 1.0)
     powers = np.stack([((centred**power).T @ centred**power)[first, second] / common for power in (1, 2, 3, 4)])
-    bounded = np.clip(steps, -TRIPLE_REACH, TRIPLE_REACH).astype(float)
+    bounded = np.clip(values, -TRIPLE_REACH, TRIPLE_REACH)
     products = [bounded[:, part] for part in crossed.triples]
     three = products[0] * products[1] * products[2]
     everywhere = [present[:, crossed.owner[part]] for part in crossed.triples]
@@ -239,9 +237,7 @@ def describe_crossed(crossed: CrossedSums, steps: Matrix, observed: Mask) -> Cro
     return CrossedShape(*shape_of(np.hstack([powers, of_three])))
 
 
-def crossed_test(
-    crossed: CrossedSums, shape: CrossedShape, reference: dict[str, Matrix], window: dict[str, Matrix], sound: Mask
-) -> CrossedTest:
+def crossed_test(crossed: CrossedSums, shape: CrossedShape, reference: Sums, window: Sums, sound: Mask) -> CrossedTest:
     """Test of the products of observed cells, entry by entry.
 
     Parameters
@@ -276,7 +272,7 @@ def crossed_test(
     return CrossedTest(p_values, usable, np.abs(after - before) / scales, columns, is_plain)
 
 
-def _means(crossed: CrossedSums, sums: dict[str, Matrix], first: Indices, second: Indices) -> tuple[Vector, Vector]:
+def _means(crossed: CrossedSums, sums: Sums, first: Indices, second: Indices) -> tuple[Vector, Vector]:
     """Covariances over the rows with both cells, then means of triples; and the rows of each."""
     size, owner = crossed.n_columns + len(crossed.numbers), _owner(crossed)
     matrix = sums["crossed"]

@@ -122,7 +122,7 @@ def stored(cls: T) -> T:
         does not. Such a record is not written with ``keep_rows=False``.
     ``to_stored(self) -> Mapping[str, Any]`` and ``from_stored(cls, **values)``
         Convert a record to values of the annotated types, and (a class method) back. Where a field's own type cannot
-        be stored, ``Annotated[Regressor, StoredAs(StoredRegressor)]`` says what it is converted to.
+        be stored, ``Annotated[Regressor, StoredAs(Forest)]`` says what it is converted to.
     ``stored_fields``
         Types of what is written, by name, for a class that is no dataclass.
 

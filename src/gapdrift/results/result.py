@@ -1,4 +1,4 @@
-"""What a test found, as records; the code that shows a record is imported when it is asked for."""
+"""The records of a result; the code that shows them is imported when it is needed."""
 
 # ruff: noqa: PLC0415
 
@@ -15,12 +15,12 @@ from gapdrift.persistence.records import expect, stored
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["BinFinding", "DriftResult", "FeatureFinding", "Finding", "Histogram", "Setting"]
+__all__ = ["BinFinding", "DriftResult", "FeatureFinding", "Finding", "Histogram", "PlainSetting"]
 
 Plain = bool | int | float | str | None
 
-Setting = Plain | tuple[Plain, ...]
-"""A setting that JSON can hold."""
+PlainSetting = Plain | tuple[Plain, ...]
+"""Value of a setting, in a form that JSON can hold."""
 
 
 @stored
@@ -32,17 +32,17 @@ class Finding:
     ----------
     name : str
     statistic : float or None
-        None where there is no single statistic: several tests were combined, or no test was possible.
+        None if there is no single statistic: several tests were combined, or no test was possible.
     degrees_of_freedom : int or None
-        None where the distribution of the statistic has none.
+        None if the distribution of the statistic has none.
     p_value : float
-        Above 0 and at most 1; 1 where no test was possible.
+        Above 0 and at most 1; 1 if no test was possible.
     effect_size : float or None
-        How large the difference is, whatever the number of rows; None where it could not be determined.
+        Size of the difference, which does not depend on the number of rows; None if it could not be determined.
     contributions : tuple of float
-        What each bin adds to the statistic; empty where the test uses no bins, or where none was possible.
+        What each bin adds to the statistic; empty if the test uses no bins, or if no test was possible.
     reason : str
-        Why no test was possible; empty where one was.
+        Why no test was possible; empty if one was.
     parts : tuple of Finding
         The tests that were combined into this one, if any.
 
@@ -69,7 +69,7 @@ class Finding:
         return not self.reason
 
     def check_stored(self) -> None:
-        """Check what was read from a file: a probability is a probability."""
+        """Check what was read from a file: the p-value is a probability."""
         expect(0 < self.p_value <= 1, "a p-value above 0, at most 1")
 
 
@@ -85,7 +85,7 @@ class Histogram:
     edges : tuple of float
         Limits of the intervals, one more than there are intervals; empty for a column of categories.
     reference, window : tuple of float
-        Share of the observed cells in each category or interval; all 0 on a side without observed cells.
+        Share of the observed cells in each category or interval; all 0 for a side without observed cells.
 
     Examples
     --------
@@ -100,14 +100,14 @@ class Histogram:
 
     def check_stored(self) -> None:
         """Check what was read from a file: as many shares as intervals or labels."""
-        n_cells = len(self.labels) or max(len(self.edges) - 1, 0)
-        expect(len(self.reference) == n_cells == len(self.window), "as many shares as intervals")
+        n_shares = len(self.labels) or max(len(self.edges) - 1, 0)
+        expect(len(self.reference) == n_shares == len(self.window), "as many shares as intervals")
 
 
 @stored
 @dataclass(frozen=True)
 class FeatureFinding:
-    """One input column: its missing cells and, where the detector tests columns one by one, its values.
+    """Finding about one input column: its missing cells and, if the detector tests single columns, its values.
 
     Parameters
     ----------
@@ -115,15 +115,15 @@ class FeatureFinding:
     missing_reference, missing_window : float
         Shares of missing cells.
     p_value, adjusted_p_value : float or None
-        Test of the column's values, alone and adjusted for the number of columns (Holm); None where the detector
-        does not test single columns, or where the column has no values to test.
+        p-value of the test of the column's values, alone and adjusted for the number of columns (Holm); None if the
+        detector does not test single columns, or if the column has no values to test.
     effect_size : float or None
-        How far the values moved: in standard deviations for numbers, in shares of rows for categories, in units of
-        correlation where the column depends on another one differently. None where they were not tested.
+        Size of the change: in standard deviations for numbers, in shares of rows for categories, in units of
+        correlation if the dependence on another column changed. None if they were not tested.
     missing_p_value, adjusted_missing_p_value : float or None
-        Test of the column's share of missing cells, likewise.
+        The same for the test of the column's share of missing cells.
     histogram : Histogram or None
-        None where the detector keeps no distributions, or where the column has no values.
+        None if the detector keeps no distributions, or if the column has no values.
 
     Examples
     --------
@@ -143,7 +143,7 @@ class FeatureFinding:
 
     def check_stored(self) -> None:
         """Check what was read from a file: shares and probabilities."""
-        expect(0 <= self.missing_reference <= 1 and 0 <= self.missing_window <= 1, "shares of gaps from 0 to 1")
+        expect(0 <= self.missing_reference <= 1 and 0 <= self.missing_window <= 1, "missing shares from 0 to 1")
         p_values = (self.p_value, self.adjusted_p_value, self.missing_p_value, self.adjusted_missing_p_value)
         expect(all(p is None or 0 < p <= 1 for p in p_values), "p-values above 0, at most 1")
 
@@ -151,7 +151,7 @@ class FeatureFinding:
 @stored
 @dataclass(frozen=True)
 class BinFinding:
-    """One bin, a region of similar rows: the share of rows in it, and what it adds to the statistic.
+    """Finding about one bin, a region of similar rows: its shares of the rows, and what it adds to the statistic.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ class BinFinding:
         Value of each column at the centre: a number, or the category that is most frequent there.
     share_reference, share_window : float
     contribution : float or None
-        None where no test was possible.
+        What the bin adds to the statistic; None if no test was possible.
     description : str
         What sets the bin apart, in words.
 
@@ -186,22 +186,22 @@ class DriftResult:
     drift : bool or None
         None means undetermined: there is too little data to tell, and ``warnings`` says why.
     p_value : float
-        Of the verdict; never 0, never NaN, 1 where undetermined.
+        p-value of the verdict: never 0, never NaN, and 1 if undetermined.
     alpha : float
         Significance level: the rate of false alarms asked for.
     n_reference, n_window : int
-        Rows on each side.
+        Numbers of rows.
     values : Finding
-        Drift of the values.
+        Test of the values.
     missingness : Finding or None
-        Drift of what is missing; None where the detector does not test it, or where nothing is missing.
+        Test of which values are missing; None if the detector does not have one, or if nothing is missing.
     features : tuple of FeatureFinding
         One for each input column that was compared, in the order of the table.
     bins : tuple of BinFinding
     warnings : tuple of str
         Sentences about anything that was ignored, replaced or doubtful.
     settings : mapping of str to plain values
-        Detector, version and parameters; empty where the result was made by hand.
+        Detector, version and parameters; empty if no detector made the result.
 
     Examples
     --------
@@ -216,8 +216,8 @@ class DriftResult:
     DRIFT: the values of the window differ from the reference (p < 1e-9, alpha 0.05).
     Rows: 500 in the reference, 500 in the window.
     Test: pearson, statistic 322.7 with 9 degrees of freedom, effect size 0.47.
-    Gaps: none.
-    Note: The reference has few gaps: distances were learned with cells hidden at higher rates than its own.
+    Missing values: none.
+    Note: Few values of the reference are missing: distances were learned with cells hidden at higher rates.
     """
 
     drift: bool | None
@@ -230,10 +230,10 @@ class DriftResult:
     features: tuple[FeatureFinding, ...] = ()
     bins: tuple[BinFinding, ...] = ()
     warnings: tuple[str, ...] = ()
-    settings: Mapping[str, Setting] = field(default_factory=dict)
+    settings: Mapping[str, PlainSetting] = field(default_factory=dict)
 
     def summary(self) -> str:
-        """Result in a few lines of text: verdict, data, tests, gaps, warnings."""
+        """Result in a few lines of text: verdict, data, tests, missing values, warnings."""
         from gapdrift.results.report.summary import render_summary
 
         return render_summary(self)
@@ -255,7 +255,7 @@ class DriftResult:
         sources: Mapping[str, str | PathLike[str]] | None = None,
         made: str | None = None,
     ) -> str:
-        """Result as one HTML page that needs nothing else.
+        """Result as one HTML page that needs no other file and no network.
 
         Parameters
         ----------
@@ -266,7 +266,7 @@ class DriftResult:
         sources : mapping of str to str or path, optional
             Where the data come from: "reference", "window", and anything else the reader should know.
         made : str, optional
-            When the page was made. Without it nothing in the page depends on the time: the same result gives the
+            When the page was made. Without it, nothing in the page depends on the time, and the same result gives the
             same bytes.
 
         Examples
@@ -310,7 +310,7 @@ class DriftResult:
         return render_markdown(self)
 
     def check_stored(self) -> None:
-        """Check what was read from a file: probabilities and rows."""
+        """Check what was read from a file: probabilities and numbers of rows."""
         expect(0 < self.p_value <= 1 and 0 < self.alpha < 1, "a p-value above 0, at most 1")
         expect(self.n_reference >= 0 and self.n_window >= 0, "rows from 0")
 
@@ -321,12 +321,12 @@ class DriftResult:
         return render_fragment(self)
 
     def plot(self, feature: str | None = None) -> "Figure":
-        """Chart of all columns, values beside missing cells, or of the two distributions of one column.
+        """Chart of all columns, or of the two distributions of one column.
 
         Parameters
         ----------
         feature : str, optional
-            Name of a column.
+            Name of a column; without it, the chart shows changes of values and of missing cells for all columns.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""Streams: a monitor over windows of rows, runs with a history and sinks, evaluation where the changes are known."""
+"""Streams: a monitor of windows of rows, runs with a history and sinks, and evaluation against known changes."""
 
 from typing import TYPE_CHECKING
 

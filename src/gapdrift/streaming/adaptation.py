@@ -10,10 +10,10 @@ __all__ = ["refit"]
 
 
 def refit(detector: Detector, rows: Rows) -> Detector:
-    """Detector with the same settings, fitted on rows that were kept."""
+    """Detector with the same settings, fitted on rows of the stream."""
     fresh: Detector = clone(detector)
     if rows.named and "ignore" in fresh.get_params():
-        # The columns to be ignored are not among those that were kept.
+        # The rows of a stream are stored without the ignored columns, so naming those would be an error.
         fresh.set_params(ignore=())
     try:
         fitted: Detector = fresh.fit(rows.table())

@@ -35,7 +35,7 @@ UNITS = {
 
 
 def parse_duration(name: str, value: Any) -> int:
-    """Microseconds of a timedelta, or of a text such as "1h", "15min" or "7d".
+    """Number of microseconds in a timedelta, or in a text such as "1h", "15min" or "7d".
 
     Examples
     --------
@@ -56,59 +56,59 @@ def parse_duration(name: str, value: Any) -> int:
 
 
 def format_duration(micros: int) -> str:
-    """Text that `parse_duration` reads, in the largest unit that fits.
+    """Duration as text that `parse_duration` reads, in the largest unit of which it is a whole multiple.
 
     Examples
     --------
     >>> format_duration(5_400_000_000)
     '90min'
     """
-    fitting = [unit for unit, length in UNITS.items() if micros % (length // MICROSECOND) == 0]
-    unit = fitting[-1] if micros else "s"
+    whole_in = [unit for unit, length in UNITS.items() if micros % (length // MICROSECOND) == 0]
+    unit = whole_in[-1] if micros else "s"
     return f"{micros // (UNITS[unit] // MICROSECOND)}{unit}"
 
 
 def as_datetime(micros: int) -> datetime:
-    """Time of some microseconds since 1970, in UTC."""
+    """Time, in UTC, that is this many microseconds after 1970 began."""
     return EPOCH + micros * MICROSECOND
 
 
 def times_of(table: Table, name: str) -> tuple[Micros, Mask]:
-    """Microseconds since 1970 of a column, 0 where missing, and where it is missing."""
-    source = table.stored(name)
-    if isinstance(source, np.ndarray):
-        times, missing = _from_array(name, source)
-    elif source.dtype in (nw.Datetime, nw.Date):
-        missing = source.is_null().to_numpy().astype(bool)
+    """Times of a column in microseconds since 1970, 0 where missing; and which of them are missing."""
+    column = table.stored(name)
+    if isinstance(column, np.ndarray):
+        times, missing = _times_in_array(name, column)
+    elif column.dtype in (nw.Datetime, nw.Date):
+        missing = column.is_null().to_numpy().astype(bool)
         times = np.zeros(len(missing), dtype=np.int64)
-        present = source.filter(~source.is_null())
-        moments = present.cast(nw.Datetime("us")) if source.dtype == nw.Date else present
+        present = column.filter(~column.is_null())
+        moments = present.cast(nw.Datetime("us")) if column.dtype == nw.Date else present
         times[~missing] = moments.dt.timestamp("us").to_numpy()
     else:
-        times, missing = _from_cells(name, source.to_list())
+        times, missing = _times_in_cells(name, column.to_list())
     _check_range(name, times)
     return times, missing
 
 
-def _from_array(name: str, column: NDArray[Any]) -> tuple[Micros, Mask]:
+def _times_in_array(name: str, column: NDArray[Any]) -> tuple[Micros, Mask]:
     data, masked = np.ma.getdata(column), np.ma.getmaskarray(column)
     if data.dtype.kind == "M":
         missing = np.isnat(data) | masked
         return np.where(missing, np.datetime64(0, "us"), data.astype("M8[us]")).astype(np.int64), missing
     cells = data.astype(object)
     cells[masked] = None
-    return _from_cells(name, cells.tolist())
+    return _times_in_cells(name, cells.tolist())
 
 
-def _from_cells(name: str, cells: list[Any]) -> tuple[Micros, Mask]:
+def _times_in_cells(name: str, cells: list[Any]) -> tuple[Micros, Mask]:
     missing = np.array([is_missing(cell) for cell in cells], dtype=bool)
     times = np.zeros(len(cells), dtype=np.int64)
     for place in np.flatnonzero(~missing):
-        times[place] = _micros(name, cells[place])
+        times[place] = _parse_time(name, cells[place])
     return times, missing
 
 
-def _micros(name: str, cell: Any) -> int:
+def _parse_time(name: str, cell: Any) -> int:
     moment = cell
     if isinstance(cell, np.datetime64):
         return int(cell.astype("M8[us]").astype(np.int64))
@@ -124,8 +124,8 @@ def _micros(name: str, cell: Any) -> int:
             f"Column {name!r} has the time {cell!r}, expected dates and times, or text such as "
             "2024-01-31T12:30:00+01:00. Convert it first; a number needs its unit and origin."
         )
-    known = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
-    return (known - EPOCH) // MICROSECOND
+    zoned = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
+    return (zoned - EPOCH) // MICROSECOND
 
 
 def _check_range(name: str, times: Micros) -> None:

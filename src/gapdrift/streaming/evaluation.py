@@ -13,20 +13,20 @@ __all__ = ["ChangeFound", "StreamEvaluation", "evaluate_stream"]
 
 @dataclass(frozen=True)
 class ChangeFound:
-    """One known change, and what the monitor made of it.
+    """One known change, and when the monitor found it.
 
     Parameters
     ----------
     row : int
         First row after the change.
     window : int or None
-        Index of the first drift window with rows of this change; None where it was missed.
+        Index of the first window in the drift zone that belongs to this change; None if it was missed.
     delay_rows : int or None
-        Rows taken from the change until that window was decided.
+        Number of rows from the change until that window was decided.
     delay_windows : int or None
-        Windows with rows of this change up to that one, itself included: 1 is at once.
+        Number of windows from the change up to and including that one; 1 if the first of them found it.
     alarms : int
-        Drift windows of this change, the first included.
+        Number of windows in the drift zone that belong to this change, including the first.
 
     Examples
     --------
@@ -42,21 +42,21 @@ class ChangeFound:
 
     @property
     def missed(self) -> bool:
-        """Whether no drift window came before the next change, or the end."""
+        """Whether no window was in the drift zone before the next change or the end of the stream."""
         return self.window is None
 
 
 @dataclass(frozen=True)
 class StreamEvaluation:
-    """Delay and false alarms of one stream.
+    """Delays and false alarms of a monitor on one stream.
 
     Parameters
     ----------
     changes : tuple of ChangeFound
     calm_windows : int
-        Windows whose rows all came before the first change.
+        Number of windows whose rows all came before the first change.
     false_alarms : int
-        Those in the drift zone.
+        Number of these windows that are in the drift zone.
 
     Examples
     --------
@@ -70,36 +70,36 @@ class StreamEvaluation:
 
     @property
     def false_alarm_rate(self) -> float:
-        """False alarms for each window before the first change; 0 where there is none."""
+        """Share of the windows before the first change that raised a false alarm; 0 without such windows."""
         return self.false_alarms / self.calm_windows if self.calm_windows else 0.0
 
     @property
     def missed(self) -> int:
-        """Changes that were not found."""
+        """Number of changes that were not found."""
         return sum(change.missed for change in self.changes)
 
     @property
     def mean_delay_rows(self) -> float | None:
-        """Mean delay of the changes found, in rows; None where none was."""
+        """Mean delay, in rows, of the changes that were found; None if none was."""
         delays = [change.delay_rows for change in self.changes if change.delay_rows is not None]
         return sum(delays) / len(delays) if delays else None
 
 
 def evaluate_stream(windows: Iterable[WindowResult], change_points: Sequence[int]) -> StreamEvaluation:
-    """Delay and false alarms of a monitor on a stream whose changes are known.
+    """Delays and false alarms of a monitor on a stream whose changes are known.
 
     Parameters
     ----------
     windows : iterable of WindowResult
-        All windows decided, calm ones included: what `Monitor.advance` returned.
+        All windows that were decided, including calm ones, as `Monitor.advance` returns them.
     change_points : sequence of int
-        Positions in the stream, from 0 and rising, of the first row after each change.
+        Position in the stream of the first row after each change, counted from 0, in rising order.
 
     Notes
     -----
-    A window belongs to the last change that its last row has seen. A drift window of a change finds it; later ones are
-    repeats, not false alarms. A drift window whose rows all came before the first change is a false alarm.
-    Windows without rows are left out.
+    A window belongs to the last change before its last row. The first window in the drift zone that belongs to a change
+    finds it; later ones are repeats, not false alarms. Such a window before the first change is a false alarm. Windows
+    without rows are left out.
 
     Examples
     --------
@@ -115,20 +115,20 @@ def evaluate_stream(windows: Iterable[WindowResult], change_points: Sequence[int
     (1, 3)
     """
     points = [check_count("change_points", point, 0) or 0 for point in change_points]
-    if any(two <= one for one, two in pairwise(points)):
+    if any(later <= earlier for earlier, later in pairwise(points)):
         raise ParameterError(f"change_points is {list(change_points)!r}, expected rising positions.")
     groups: list[list[WindowResult]] = [[] for _ in range(len(points) + 1)]
     for window in windows:
         if window.last_row is not None:
             groups[sum(point <= window.last_row for point in points)].append(window)
     false_alarms = sum(window.zone == "drift" for window in groups[0])
-    changes = tuple(_find(point, group) for point, group in zip(points, groups[1:], strict=True))
+    changes = tuple(_find_change(point, group) for point, group in zip(points, groups[1:], strict=True))
     return StreamEvaluation(changes, len(groups[0]), false_alarms)
 
 
-def _find(point: int, windows: list[WindowResult]) -> ChangeFound:
-    hits = [place for place, window in enumerate(windows) if window.zone == "drift"]
-    if not hits:
+def _find_change(point: int, windows: list[WindowResult]) -> ChangeFound:
+    alarms = [place for place, window in enumerate(windows) if window.zone == "drift"]
+    if not alarms:
         return ChangeFound(point, None, None, None, 0)
-    first = windows[hits[0]]
-    return ChangeFound(point, first.index, first.decided_at - point, hits[0] + 1, len(hits))
+    first = windows[alarms[0]]
+    return ChangeFound(point, first.index, first.decided_at - point, alarms[0] + 1, len(alarms))

@@ -1,7 +1,7 @@
-"""Rows on their way to panes: which pane a row belongs to, which row is too late, which was counted before.
+"""Incoming rows: which pane each belongs to, which come too late, and which were counted before.
 
-Everything here is decided row by row, in the order of arrival, so that it does not depend on how the rows were divided
-into updates.
+Everything is decided row by row, in the order of arrival, so that nothing depends on how the rows were divided into
+updates.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,8 +20,8 @@ __all__ = ["Batch", "KeyMemory", "Step", "read_batch", "steps_by_rows", "steps_b
 
 Places = NDArray[np.intp]
 
-DIGEST = 16
-"""Bytes kept of each key."""
+DIGEST_BYTES = 16
+"""Length of the digest by which a key is remembered."""
 
 BEFORE_ALL = -(2**62)
 """Earlier than any time."""
@@ -34,11 +34,12 @@ class Batch:
     Parameters
     ----------
     table : Table
-        Without the columns of times and keys.
+        The rows without their times and keys.
     times : (rows,) array of microseconds, or None
     untimed : (rows,) array of bool, or None
+        Which rows have no time.
     keys : list of bytes or None, or None
-        Digests; None for a row without a key.
+        Digest of each row's key, None for a row without one; None if rows have no key column.
     """
 
     table: Table
@@ -53,20 +54,20 @@ class Batch:
 
 @dataclass(frozen=True)
 class Step:
-    """Rows up to the next one that closes a pane.
+    """The next rows of a batch, up to and including the first that closes a pane.
 
     Parameters
     ----------
     panes : dict of int to (rows,) array
-        Places in the batch of the rows of each pane.
+        Positions in the batch of the rows of each pane.
     stop : int
-        Rows of the batch that have been taken after this step.
+        Position in the batch after the last of these rows.
     late, duplicate, untimed : int
-        Rows not counted.
+        Numbers of rows that are not counted, by reason.
     closed : int
         Panes below this number are closed after this step.
     high : int
-        Largest time seen.
+        Latest time so far.
     """
 
     panes: dict[int, Places]
@@ -79,7 +80,7 @@ class Step:
 
 
 class KeyMemory:
-    """Keys seen, by pane, until they are forgotten.
+    """Keys of the rows that were counted, by pane, until they are forgotten.
 
     Examples
     --------
@@ -92,19 +93,18 @@ class KeyMemory:
     """
 
     def __init__(self, packed: Mapping[int, bytes] | None = None) -> None:
-        parts = {} if packed is None else packed
         self._of_pane = {
-            pane: [data[start : start + DIGEST] for start in range(0, len(data), DIGEST)]
-            for pane, data in parts.items()
+            pane: [data[start : start + DIGEST_BYTES] for start in range(0, len(data), DIGEST_BYTES)]
+            for pane, data in (packed or {}).items()
         }
         self._known = {key for keys in self._of_pane.values() for key in keys}
 
     def knows(self, key: bytes | None) -> bool:
-        """Whether a key was remembered."""
+        """Whether a row with this key was counted."""
         return key is not None and key in self._known
 
     def is_new(self, key: bytes | None, pane: int) -> bool:
-        """Whether a key is new; it is remembered with its pane then."""
+        """Whether a key is new; if so, it is remembered with its pane."""
         if self.knows(key):
             return False
         if key is not None:
@@ -118,26 +118,26 @@ class KeyMemory:
             self._known.difference_update(self._of_pane.pop(old))
 
     def packed(self) -> dict[int, bytes]:
-        """Keys of each pane in one piece, from which a memory can be made again."""
+        """Keys of each pane joined to one bytes object; the constructor takes them back."""
         return {pane: b"".join(keys) for pane, keys in self._of_pane.items()}
 
 
 def read_batch(rows: Any, names: Sequence[str], named: bool, time_column: str | None, key_column: str | None) -> Batch:
-    """Batch of any table, of one row as a dict, or of a list of such rows.
+    """Batch made from a table, from one row as a dict, or from a list of such rows.
 
     Parameters
     ----------
     rows : table, mapping of names to cells, or sequence of such mappings
-        A cell that a mapping lacks is missing.
+        A name that a mapping lacks is a missing cell.
     names : sequence of str
         Columns of the reference.
     named : bool
-        Whether the reference has names.
+        Whether the columns of the reference have names.
     time_column, key_column : str or None
     """
-    listed = _as_rows(rows)
-    if listed is not None:
-        rows = _columns_of(listed, (*names, *filter(None, (time_column, key_column))), named)
+    mappings = _as_mappings(rows)
+    if mappings is not None:
+        rows = _as_table(mappings, (*names, *filter(None, (time_column, key_column))), named)
     table = Table.read(rows)
     special = [name for name in (time_column, key_column) if name is not None]
     absent = [name for name in special if not table.named or name not in table.names]
@@ -151,26 +151,26 @@ def read_batch(rows: Any, names: Sequence[str], named: bool, time_column: str | 
     return Batch(table.without(special), times, untimed, keys)
 
 
-def _as_rows(rows: Any) -> list[Mapping[Any, Any]] | None:
-    """Rows that came as mappings of names to single cells; None for a table."""
+def _as_mappings(rows: Any) -> list[Mapping[Any, Any]] | None:
+    """Rows given as mappings of names to single cells; None if a table was given."""
     if isinstance(rows, Mapping):
-        columns = any(isinstance(cell, list | tuple | np.ndarray) for cell in rows.values())
-        return None if columns or not rows else [rows]
+        is_table = any(isinstance(cell, list | tuple | np.ndarray) for cell in rows.values())
+        return None if is_table or not rows else [rows]
     if isinstance(rows, list | tuple) and all(isinstance(row, Mapping) for row in rows):
         return list(rows)
     return None
 
 
-def _columns_of(rows: list[Mapping[Any, Any]], names: Sequence[str], named: bool) -> Any:
+def _as_table(rows: list[Mapping[Any, Any]], names: Sequence[str], named: bool) -> Any:
     records = [{str(name): cell for name, cell in row.items()} for row in rows]
     if not named:
-        return _matrix_of(records, names)
+        return _as_array(records, names)
     extra = dict.fromkeys(name for record in records for name in record if name not in names)
     return {name: [record.get(name) for record in records] for name in (*names, *extra)}
 
 
-def _matrix_of(records: list[dict[str, Any]], names: Sequence[str]) -> Any:
-    """Rows as an array, for a reference that has no names: cells are called x0, x1, ... or 0, 1, ..."""
+def _as_array(records: list[dict[str, Any]], names: Sequence[str]) -> Any:
+    """Array of the rows, for a reference without names: cells are called x0, x1, ... or 0, 1, ..."""
     cells = np.full((len(records), len(names)), None, dtype=object)
     for place, record in enumerate(records):
         plain = {name.removeprefix("x"): cell for name, cell in record.items()}
@@ -188,7 +188,7 @@ def _matrix_of(records: list[dict[str, Any]], names: Sequence[str]) -> Any:
 def _digests(column: Any) -> list[bytes | None]:
     """Digest of each key. Keys are compared as text, whatever their type; 7 and 7.0 are the same key."""
     cells = np.ma.asarray(column).tolist() if isinstance(column, np.ndarray) else column.to_list()
-    return [None if is_missing(cell) else blake2b(_key_text(cell), digest_size=DIGEST).digest() for cell in cells]
+    return [None if is_missing(cell) else blake2b(_key_text(cell), digest_size=DIGEST_BYTES).digest() for cell in cells]
 
 
 def _key_text(cell: Any) -> bytes:
@@ -197,7 +197,7 @@ def _key_text(cell: Any) -> bytes:
 
 
 def steps_by_rows(batch: Batch, pane: int, filled: int, length: int, keys: KeyMemory) -> Iterator[Step]:
-    """Steps of panes of a number of rows.
+    """Steps for panes that hold a fixed number of rows.
 
     Parameters
     ----------
@@ -205,11 +205,11 @@ def steps_by_rows(batch: Batch, pane: int, filled: int, length: int, keys: KeyMe
     pane : int
         Number of the pane that is being filled.
     filled : int
-        Rows that it has.
+        Rows that it holds already.
     length : int
         Rows of a full pane.
     keys : KeyMemory
-        Learns the keys of the rows that are taken.
+        The keys of the rows that are taken are added to it.
     """
     start = 0
     while start < len(batch):
@@ -221,7 +221,7 @@ def steps_by_rows(batch: Batch, pane: int, filled: int, length: int, keys: KeyMe
 
 
 def _next_rows(batch: Batch, start: int, room: int, pane: int, keys: KeyMemory) -> tuple[Places, int]:
-    """Places of the next rows that fit into a pane, and the place after the last row looked at."""
+    """Positions of the next rows that fit into a pane, and the position after the last row that was looked at."""
     if batch.keys is None:
         stop = min(start + room, len(batch))
         return np.arange(start, stop), stop
@@ -235,7 +235,7 @@ def _next_rows(batch: Batch, start: int, room: int, pane: int, keys: KeyMemory) 
 
 
 def steps_by_time(batch: Batch, closed: int, high: int, length: int, lateness: int, keys: KeyMemory) -> Iterator[Step]:
-    """Steps of panes of a length of time.
+    """Steps for panes that span a fixed length of time.
 
     Parameters
     ----------
@@ -243,10 +243,11 @@ def steps_by_time(batch: Batch, closed: int, high: int, length: int, lateness: i
     closed : int
         Panes below this number are closed.
     high : int
-        Largest time seen before.
+        Latest time before this batch.
     length, lateness : int
         Microseconds.
     keys : KeyMemory
+        The keys of the rows that are taken are added to it.
     """
     assert batch.times is not None and batch.untimed is not None
     highs = np.maximum.accumulate(np.r_[high, np.where(batch.untimed, BEFORE_ALL, batch.times)])[1:]

@@ -1,4 +1,4 @@
-"""Windows over a stream of rows, and when they raise an alarm.
+"""The monitor of a stream: it divides rows into windows and decides which of them raise an alarm.
 
 `docs/monitor.md` states every rule of this module for users.
 """
@@ -26,54 +26,54 @@ from gapdrift.tables.frame import Table, quote
 __all__ = ["Monitor"]
 
 SKIPPED = ("late", "duplicate", "untimed")
-"""Kinds of rows that are not counted."""
+"""Reasons for which rows are not counted."""
 
 
 class Monitor:
-    """Alarms over a stream of rows, with a rate of false alarms that you choose.
+    """Alarms about a stream of rows, at a rate of false alarms that you choose.
 
-    Rows are gathered in windows, by their number or by time, and each window is compared with the detector's
-    reference. Only sums are kept, not rows.
+    Rows are gathered in windows, by their number or by their times, and each window is compared with the detector's
+    reference. Sums are kept, not rows.
 
     Parameters
     ----------
     detector : DriftDetector, MDLFWF, or another `gapdrift.detectors.Detector`
-        Fitted.
+        A fitted detector.
     window : int, str or timedelta, default 500
-        Length of a window: a number of rows, or a time such as "1h" (then with ``time_column``).
+        Length of a window: a number of rows, or a time such as "1h", which needs ``time_column``.
     step : int, str or timedelta, default None
-        From the start of one window to the start of the next. None means a whole window (tumbling); less makes
-        windows overlap (sliding).
+        Length from the start of one window to the start of the next. None means the length of a window (tumbling
+        windows); a smaller step makes windows overlap (sliding windows).
     false_alarm_every : float, default 1000
-        Windows without drift for one false alarm, on average: a window is in the drift zone where its detector
-        finds drift with ``alpha=1 / false_alarm_every``.
+        Average number of windows without drift per false alarm: a window is in the drift zone if the detector finds
+        drift with ``alpha=1 / false_alarm_every``.
     time_column : str, optional
-        Column with the times of the rows, for windows of time. It is not compared.
+        Column with the time of each row, for windows of time. It is not compared.
     key_column : str, optional
-        Column with a key of each row. A row whose key was there within two window lengths is not counted
-        again. It is not compared.
+        Column with a key of each row. A row with the key of another row within the last two window lengths is not
+        counted. The column is not compared.
     lateness : str or timedelta, optional
-        How much earlier than the latest time seen a row may come and still be counted. The default is none.
+        How much earlier than the latest time so far a row may be and still be counted; 0 by default.
     warning_every : float, optional
-        Like ``false_alarm_every``, for the warning zone. The default is a tenth of it.
+        Like ``false_alarm_every``, for the warning zone. The default is a tenth of ``false_alarm_every``.
     adapt : int, optional
-        Number of drift windows in a row after which a new reference is fitted on their rows. The default is
-        never.
+        Number of consecutive windows in the drift zone after which a new reference is fitted on their rows. The
+        default is never.
 
     Attributes
     ----------
     drift_detected, warning_detected : bool
         Whether the last update decided a window in that zone.
     position : int
-        Rows taken since the start of the stream.
+        Number of rows taken since the start of the stream.
     late_rows, duplicate_rows, untimed_rows : int
-        Rows not counted since the start of the stream.
+        Numbers of rows that were not counted, since the start of the stream.
 
     Notes
     -----
-    The rate is an average over references and windows. All windows of one stream are compared with one reference: an
-    unusual one raises more false alarms than asked for, another fewer. The larger the reference, the smaller the
-    difference.
+    The rate of false alarms is an average over references and windows. All windows of a stream are compared with one
+    reference: an unusual one raises more false alarms than asked for, another one fewer. The larger the reference, the
+    smaller the difference.
 
     Examples
     --------
@@ -101,7 +101,7 @@ class Monitor:
         warning_every: float | None = None,
         adapt: int | None = None,
     ) -> None:
-        self.detector = self._given = check_detector(detector)
+        self.detector = self._original_detector = check_detector(detector)
         self._policy = make_policy(
             detector,
             window,
@@ -121,7 +121,7 @@ class Monitor:
         self.late_rows = self.duplicate_rows = self.untimed_rows = 0
         self._panes: dict[int, Pane] = {}
         self._keys = KeyMemory()
-        self._packed: dict[int, bytes] = {}
+        self._packed_panes: dict[int, bytes] = {}
         self._index = 0
         self._start: int | None = None
         self._closed = 0 if time_column is None else BEFORE_ALL
@@ -135,21 +135,21 @@ class Monitor:
         Parameters
         ----------
         rows : pandas, polars or pyarrow table, mapping of columns, numpy array, dict of one row, or list of such
-            Any number of rows, in the order of their arrival. A cell that a dict of one row lacks is missing.
+            Any number of rows, in the order of their arrival. A column that the dict of a row lacks is missing there.
 
         Notes
         -----
-        Rows that cannot be used raise an error before any of them is taken.
+        If some rows cannot be used, an error is raised before any row is taken.
         """
         return tuple(window for window in self.advance(rows) if window.alarm)
 
     def advance(self, rows: Any) -> tuple[WindowResult, ...]:
-        """All windows that these rows complete, calm and undetermined ones included; otherwise like `update`."""
+        """All windows that these rows complete, including calm and undetermined ones; otherwise like `update`."""
         columns, policy = self._columns, self._policy
         batch = read_batch(rows, columns.names, columns.named, policy.time_column, policy.key_column)
         given = Rows.read(batch.table, columns.names)
         self._check(batch.table, given)
-        notes = self._notes_about(batch.table)
+        notes = self._notes_about_columns(batch.table)
         decided: list[WindowResult] = []
         first = self.position
         for step in self._steps(batch):
@@ -158,9 +158,9 @@ class Monitor:
         return self._remember_zones(decided)
 
     def flush(self) -> tuple[WindowResult, ...]:
-        """Windows of time that have begun, decided now, as if no further rows of them were to come.
+        """Windows of time that have begun, decided now as if no more of their rows were to come.
 
-        Rows that come for them nevertheless are late. Windows of rows are decided when they are full, and not here.
+        Rows that still come for them are late. Windows of rows are decided only when they are full.
         """
         grid, last = self._policy.grid, self._latest_time // self._policy.grid.pane
         if not self._policy.timed or self._start is None or self._start > last:
@@ -172,7 +172,7 @@ class Monitor:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Settings in plain form: two monitors with the same decide the same."""
+        """Settings as plain values; monitors with equal settings decide alike."""
         return self._policy.to_dict()
 
     @property
@@ -182,16 +182,16 @@ class Monitor:
 
     @property
     def fingerprint(self) -> str:
-        """Text that differs where the detector given would judge differently."""
+        """Text that differs between detectors whose results may differ, for the detector given at the start."""
         return self._fingerprint
 
     def state(self) -> dict[str, bytes]:
-        """All that a monitor needs to continue, in named parts; a part whose name ends in "closed" never changes.
+        """Everything a monitor needs to continue, in named parts; a part whose name ends in "closed" never changes.
 
         Notes
         -----
-        The parts hold sums, and of each open pane the last rows, fewer than 1,024. With ``adapt`` they hold all rows
-        of the open windows, and those that the current reference was fitted on. Keys are stored as digests.
+        The parts hold sums and, for each open pane, fewer than 1,024 of its rows. With ``adapt`` they also hold all
+        rows of the open windows and those that the current reference was fitted on. Keys are stored as digests.
         """
         facts = {
             "position": self.position,
@@ -213,7 +213,7 @@ class Monitor:
         return parts
 
     def restore(self, parts: Mapping[str, bytes]) -> None:
-        """Continue where the monitor of this state stopped.
+        """Continue where the monitor that had this state stopped.
 
         Parameters
         ----------
@@ -233,10 +233,10 @@ class Monitor:
         self._panes = {pane.number: pane for pane in sorted(panes, key=lambda pane: pane.number)}
         keys = {int(name[5:]): data for name, data in parts.items() if name.startswith("keys/")}
         self._keys = KeyMemory(dict(sorted(keys.items())))
-        self._packed = {}
+        self._packed_panes = {}
         self._new_reference = parts.get("reference")
         if self._new_reference is not None:
-            self.detector = refit(self._given, unpack_rows(self._new_reference))
+            self.detector = refit(self._original_detector, unpack_rows(self._new_reference))
 
     def _steps(self, batch: Batch) -> Iterator[Step]:
         grid = self._policy.grid
@@ -246,7 +246,7 @@ class Monitor:
         return steps_by_rows(batch, self._closed, 0 if pane is None else pane.n_rows, grid.pane, self._keys)
 
     def _check(self, table: Table, rows: Rows) -> None:
-        """Raise an error where rows cannot be counted, before any of them is taken."""
+        """Raise an error if rows cannot be counted."""
         absent = [name for name in self._columns.names if name not in table.names]
         if absent and table.named and self._columns.named:
             raise SchemaError(
@@ -255,18 +255,18 @@ class Monitor:
             )
         self.detector.check_rows(rows.table())
 
-    def _notes_about(self, table: Table) -> set[str]:
+    def _notes_about_columns(self, table: Table) -> set[str]:
         known = {*self._columns.names, *self._columns.ignored}
         extra = [name for name in table.names if name not in known] if table.named else []
         return {f"Column {name!r} is not in the reference and was ignored." for name in extra}
 
     def _take(self, rows: Rows, notes: set[str], step: Step, first: int) -> None:
-        """Bring the rows of a step into their panes."""
+        """Add the rows of a step to their panes."""
         for number, places in step.panes.items():
             pane = self._panes.setdefault(number, Pane(number))
             taken = rows.take(places)
             pane.add(taken, self.detector.count)
-            pane.note_rows(first + int(places[0]), first + int(places[-1]))
+            pane.note_positions(first + int(places[0]), first + int(places[-1]))
             pane.notes |= notes
             if self._policy.adapt is not None:
                 pane.kept.append(taken)
@@ -279,7 +279,7 @@ class Monitor:
         self._keys.forget_below(step.closed - 2 * self._policy.grid.window)
 
     def _set_first_start(self, step: Step) -> None:
-        """Set where the first window starts: at the first row, or at the earliest time so far, on the grid."""
+        """Set where the first window starts: at the first row or, on the grid, at the earliest time so far."""
         if self._index or not step.panes or (self._start is not None and not self._policy.timed):
             return
         earliest = min(step.panes) // self._policy.grid.step * self._policy.grid.step
@@ -289,28 +289,28 @@ class Monitor:
         """Windows whose panes are all closed."""
         while self._start is not None and self._start + self._policy.grid.window <= closed:
             start, end = self._start, self._start + self._policy.grid.window
-            held = [pane for number, pane in sorted(self._panes.items()) if start <= number < end]
-            window = self._judge(held, start, end) if held else self._record_of_empty_windows(start, closed)
+            panes = [pane for number, pane in sorted(self._panes.items()) if start <= number < end]
+            window = self._test_window(panes, start, end) if panes else self._record_empty_windows(start, closed)
             self._index += window.n_windows
             self._skipped_since = dict.fromkeys(SKIPPED, 0)
             self._start = start + window.n_windows * self._policy.grid.step
             yield self._adapt(window, start, end)
             self._drop_panes()
 
-    def _judge(self, held: list[Pane], start: int, end: int) -> WindowResult:
-        evidence = add_up([pane.close(self.detector.count) for pane in held])
-        zone, result = self._zone(evidence)
+    def _test_window(self, panes: list[Pane], start: int, end: int) -> WindowResult:
+        evidence = add_up([pane.close(self.detector.count) for pane in panes])
+        zone, result = self._find_zone(evidence)
         return self._record(
             start,
             end,
             zone=zone,
             result=result,
             n_rows=evidence.n_rows,
-            first_row=min(pane.first_row for pane in held),
-            last_row=max(pane.last_row for pane in held),
+            first_row=min(pane.first_row for pane in panes),
+            last_row=max(pane.last_row for pane in panes),
         )
 
-    def _zone(self, evidence: Evidence) -> tuple[str, DriftResult]:
+    def _find_zone(self, evidence: Evidence) -> tuple[str, DriftResult]:
         result = self.detector.test(evidence, alpha=1.0 / self._policy.false_alarm_every)
         if result.drift:
             return "drift", result
@@ -319,12 +319,12 @@ class Monitor:
             return "warning", result
         return "undetermined" if result.drift is None else "calm", result
 
-    def _record_of_empty_windows(self, start: int, closed: int) -> WindowResult:
-        """One record of the windows without rows that come next."""
-        first = min((number for number in self._panes if number >= start), default=None)
-        run = self._policy.grid.empty_windows(start, first, closed)
-        end = start + (run - 1) * self._policy.grid.step + self._policy.grid.window
-        return self._record(start, end, zone="undetermined", result=None, n_rows=0, n_windows=run)
+    def _record_empty_windows(self, start: int, closed: int) -> WindowResult:
+        """One record for all windows without rows that come next."""
+        next_pane = min((number for number in self._panes if number >= start), default=None)
+        n_windows = self._policy.grid.empty_windows(start, next_pane, closed)
+        end = start + (n_windows - 1) * self._policy.grid.step + self._policy.grid.window
+        return self._record(start, end, zone="undetermined", result=None, n_rows=0, n_windows=n_windows)
 
     def _record(self, start: int, end: int, **facts: Any) -> WindowResult:
         pane = self._policy.grid.pane
@@ -336,23 +336,23 @@ class Monitor:
             duplicate_rows=self._skipped_since["duplicate"],
             untimed_rows=self._skipped_since["untimed"],
             reference=self.detector.evidence_.origin,
-            warnings=self._notes(),
+            warnings=self._notes_about_skipped(),
             start=bounds[0],
             end=bounds[1],
             **facts,
         )
 
-    def _notes(self) -> tuple[str, ...]:
+    def _notes_about_skipped(self) -> tuple[str, ...]:
         late = format_duration(self._policy.lateness) if self._policy.timed else ""
         reasons = {
             "late": f"came later than the lateness of {late} allows and were not counted.",
-            "duplicate": "had a key that was there already and were not counted.",
+            "duplicate": "had the key of an earlier row and were not counted.",
             "untimed": "had no time and were not counted.",
         }
         return tuple(f"{count} row(s) {reasons[kind]}" for kind, count in self._skipped_since.items() if count)
 
     def _adapt(self, window: WindowResult, start: int, end: int) -> WindowResult:
-        """The window, after a new reference was fitted where enough drift windows came in a row."""
+        """The window, after fitting a new reference if enough consecutive windows were in the drift zone."""
         if window.zone != "undetermined":
             self._streak_start = self._streak_start if self._streak else start
             self._streak = self._streak + 1 if window.zone == "drift" else 0
@@ -361,7 +361,7 @@ class Monitor:
         panes = [pane for number, pane in sorted(self._panes.items()) if self._streak_start <= number < end]
         rows = Rows.join([piece for pane in panes for piece in pane.kept])
         try:
-            self.detector = refit(self._given, rows)
+            self.detector = refit(self._original_detector, rows)
         except InputError as error:
             note = f"No new reference could be fitted on the drift windows: {error}"
             return replace(window, warnings=(*window.warnings, note))
@@ -375,19 +375,19 @@ class Monitor:
         return replace(window, adapted=True, warnings=(*window.warnings, note))
 
     def _drop_panes(self) -> None:
-        """Forget panes that no window to come, and no new reference, needs."""
+        """Forget panes that neither a later window nor a new reference needs."""
         assert self._start is not None  # a window was decided
         keep = min(self._start, self._streak_start) if self._policy.adapt is not None and self._streak else self._start
         self._panes = {number: pane for number, pane in self._panes.items() if number >= keep}
-        self._packed = {number: data for number, data in self._packed.items() if number in self._panes}
+        self._packed_panes = {number: data for number, data in self._packed_panes.items() if number in self._panes}
 
     def _pack(self, pane: Pane) -> bytes:
-        """Pane as bytes; those of a closed one are kept."""
+        """Pane as bytes; those of a closed pane are kept, since they do not change."""
         if not pane.closed:
             return pane.pack()
-        if pane.number not in self._packed:
-            self._packed[pane.number] = pane.pack()
-        return self._packed[pane.number]
+        if pane.number not in self._packed_panes:
+            self._packed_panes[pane.number] = pane.pack()
+        return self._packed_panes[pane.number]
 
     def _remember_zones(self, decided: list[WindowResult]) -> tuple[WindowResult, ...]:
         zones = {window.zone for window in decided}
@@ -397,7 +397,7 @@ class Monitor:
 
 def _fingerprint(detector: Detector) -> str:
     evidence = detector.evidence_
-    # A monitor chooses alpha itself, and other versions may judge alike.
+    # A monitor chooses alpha itself, and another version of gapdrift need not decide otherwise.
     settings = {name: value for name, value in detector.plain_settings().items() if name not in {"alpha", "version"}}
     digest = hashlib.sha256(repr((evidence.n_rows, sorted(settings.items()))).encode())
     for name in sorted(evidence.sums):

@@ -1,14 +1,15 @@
-"""Panes: the pieces that windows are sums of.
+"""Panes: the pieces that windows are added up from.
 
-Windows of length W every S are made of panes of the greatest common divisor of both, and each pane is one piece
-of evidence. Rows of a pane are counted in blocks of a fixed number of rows, in the order of their arrival, so that
-a pane is the same to the bit however its rows were divided into updates.
+A pane is as long as the greatest common divisor of the window's length and its step, and has one evidence. Its rows are
+counted in blocks of a fixed number of rows, in the order of their arrival, so that the evidence is the same to the bit
+however the rows were divided into updates.
 """
 
 import io
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping
+import operator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import reduce
@@ -19,31 +20,29 @@ import numpy as np
 
 from gapdrift.counting.evidence import Evidence
 from gapdrift.errors import GapdriftError, HistoryError, ParameterError
+from gapdrift.execution import Count
 from gapdrift.storage import dumps, loads
 from gapdrift.streaming.rows import Rows
 
 __all__ = ["Pane", "WindowGrid", "add_up", "pack_rows", "unpack_rows"]
 
-BLOCK = 1_024
-"""Rows counted at once."""
+BLOCK_ROWS = 1_024
+"""Number of rows that are counted at once."""
 
 MAX_PANES = 400
-"""Most panes of a window."""
-
-Count = Callable[[Any], Evidence]
-"""What counts the rows of a table."""
+"""Largest number of panes in a window."""
 
 
 @dataclass(frozen=True)
 class WindowGrid:
-    """Lengths of windows, in panes.
+    """Lengths of panes, windows and steps.
 
     Parameters
     ----------
     pane : int
-        Rows, or microseconds, of one pane.
+        Length of a pane, in rows or microseconds.
     window, step : int
-        Panes of a window, and panes from the start of one to the start of the next.
+        Length of a window, and from the start of one window to the start of the next, in panes.
 
     Examples
     --------
@@ -57,7 +56,7 @@ class WindowGrid:
 
     @classmethod
     def of(cls, window: int, step: int) -> "WindowGrid":
-        """Grid of windows and steps in rows or microseconds."""
+        """Grid for a window and a step that are given in rows or microseconds."""
         pane = math.gcd(window, step)
         if window // pane > MAX_PANES:
             raise ParameterError(
@@ -68,30 +67,32 @@ class WindowGrid:
         return cls(pane, window // pane, step // pane)
 
     def empty_windows(self, start: int, first: int | None, closed: int) -> int:
-        """Number of windows from ``start`` on that end at ``closed`` or before and have no pane from ``first`` on."""
+        """Number of windows from ``start`` on that end by ``closed`` and by ``first``, the next pane with rows."""
         end = closed if first is None else min(first, closed)
         return max((end - self.window - start) // self.step + 1, 0)
 
 
 @dataclass
 class Pane:
-    """Rows of one pane: evidence of the blocks that are full, and the rows of the one that is not.
+    """One pane: the evidence of its full blocks, and the rows of the block that is not full yet.
 
     Parameters
     ----------
     number : int
+        Position among the panes of the stream; for panes of time, counted from 1970.
     n_rows : int
     first_row, last_row : int
         Positions in the stream of the earliest and the latest arrival; -1 where there is none.
     counted : Evidence or None
         Evidence of full blocks; of all rows once the pane is closed.
     waiting : list of Rows
-        Fewer rows than a block.
+        Rows that are not counted yet: fewer than a block.
     kept : list of Rows
-        All rows, where they are kept for a new reference.
+        All rows, if they are kept for a new reference.
     notes : set of str
-        Sentences about the tables that the rows came in.
+        Sentences for the user about the tables that the rows came in.
     closed : bool
+        Whether no more rows can come.
     """
 
     number: int
@@ -105,23 +106,23 @@ class Pane:
     closed: bool = False
 
     def add(self, rows: Rows, count: Count) -> None:
-        """Take rows, and count the blocks that they fill."""
+        """Add rows, and count the blocks that they fill."""
         self.n_rows += len(rows)
         self.waiting.append(rows)
-        if sum(map(len, self.waiting)) >= BLOCK:
+        if sum(map(len, self.waiting)) >= BLOCK_ROWS:
             together = Rows.join(self.waiting)
-            full = len(together) - len(together) % BLOCK
-            for start in range(0, full, BLOCK):
-                self._count(together.take(slice(start, start + BLOCK)), count)
+            full = len(together) - len(together) % BLOCK_ROWS
+            for start in range(0, full, BLOCK_ROWS):
+                self._count(together.take(slice(start, start + BLOCK_ROWS)), count)
             self.waiting = [together.take(slice(full, None))]
 
-    def note_rows(self, first: int, last: int) -> None:
-        """Remember where in the stream rows came from."""
+    def note_positions(self, first: int, last: int) -> None:
+        """Remember the positions in the stream of the first and the last of some rows."""
         self.first_row = first if self.first_row < 0 else min(self.first_row, first)
         self.last_row = max(self.last_row, last)
 
     def close(self, count: Count) -> Evidence:
-        """Evidence of all rows."""
+        """Evidence of all rows; no more can be added."""
         if not self.closed:
             rest = Rows.join(self.waiting)
             if len(rest) or self.counted is None:
@@ -133,7 +134,7 @@ class Pane:
         return self.counted
 
     def recount(self, count: Count) -> None:
-        """Forget what was counted, and count the rows that were kept by another reference."""
+        """Count the kept rows again, for another reference."""
         self.n_rows, self.counted, self.waiting, self.closed = 0, None, [], False
         for rows in self.kept:
             self.add(rows, count)
@@ -143,7 +144,7 @@ class Pane:
         self.counted = evidence if self.counted is None else self.counted + evidence
 
     def pack(self) -> bytes:
-        """Pane as bytes, which `unpack` reads."""
+        """Pane as bytes that `unpack` reads."""
         facts = [self.number, self.n_rows, self.first_row, self.last_row, self.closed, sorted(self.notes)]
         arrays: dict[str, Any] = {"facts": np.frombuffer(json.dumps(facts).encode(), dtype=np.uint8)}
         if self.counted is not None:
@@ -151,41 +152,41 @@ class Pane:
         for name, pieces in (("waiting", self.waiting), ("kept", self.kept)):
             if pieces:
                 arrays |= Rows.join(pieces).packed(name)
-        return _pack(arrays)
+        return _to_bytes(arrays)
 
     @classmethod
     def unpack(cls, packed: bytes) -> "Pane":
-        """Pane that was packed."""
+        """Pane from the bytes of `pack`."""
         with _reading(packed, "A pane") as arrays:
             number, n_rows, first, last, closed, notes = json.loads(arrays["facts"].tobytes())
             counted = loads(arrays["counted"].tobytes()) if "counted" in arrays else None
-            waiting, kept = _unpacked(arrays, "waiting"), _unpacked(arrays, "kept")
+            waiting, kept = _unpack_list(arrays, "waiting"), _unpack_list(arrays, "kept")
         if not isinstance(counted, Evidence | None):
             raise HistoryError(f"A pane holds a {type(counted).__name__}, expected evidence.")
         return cls(number, n_rows, first, last, counted, waiting, kept, set(notes), closed)
 
 
 def pack_rows(rows: Rows) -> bytes:
-    """Rows as bytes, which `unpack_rows` reads."""
-    return _pack(rows.packed("rows"))
+    """Rows as bytes that `unpack_rows` reads."""
+    return _to_bytes(rows.packed("rows"))
 
 
 def unpack_rows(packed: bytes) -> Rows:
-    """Rows that were packed."""
+    """Rows from the bytes of `pack_rows`."""
     with _reading(packed, "The new reference") as arrays:
         return Rows.unpacked(arrays, "rows")
 
 
-def _unpacked(arrays: Mapping[str, Any], prefix: str) -> list[Rows]:
+def _unpack_list(arrays: Mapping[str, Any], prefix: str) -> list[Rows]:
     return [Rows.unpacked(arrays, prefix)] if f"{prefix}head" in arrays else []
 
 
 def add_up(parts: list[Evidence]) -> Evidence:
     """Evidence of several panes, added from the first to the last."""
-    return reduce(lambda one, two: one + two, parts)
+    return reduce(operator.add, parts)
 
 
-def _pack(arrays: Mapping[str, Any]) -> bytes:
+def _to_bytes(arrays: Mapping[str, Any]) -> bytes:
     file = io.BytesIO()
     np.savez(file, **arrays)
     return file.getvalue()
@@ -193,7 +194,7 @@ def _pack(arrays: Mapping[str, Any]) -> bytes:
 
 @contextmanager
 def _reading(packed: bytes, what: str) -> Iterator[Any]:
-    """Open packed arrays; what cannot be read is an error that says so."""
+    """Open packed arrays; if they cannot be read, raise an error that names ``what`` they hold."""
     try:
         with np.load(io.BytesIO(packed), allow_pickle=False) as arrays:
             yield arrays

@@ -1,4 +1,4 @@
-"""Settings of a monitor, checked: windows, columns, how often the zones may be wrong."""
+"""Checked settings of a monitor: windows, columns, and how often its alarms may be false."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -16,16 +16,16 @@ from gapdrift.streaming.rows import Columns, columns_of
 
 __all__ = ["Policy", "check_detector", "make_policy"]
 
-MIN_WINDOW = 10
-"""Fewest rows of a window: detectors cannot judge fewer."""
+MIN_WINDOW_ROWS = 10
+"""Smallest window of rows: `DriftDetector` leaves smaller ones undetermined."""
 
-LONGEST = timedelta(days=36_500)
-"""Longest window, step and lateness."""
+MAX_DURATION = timedelta(days=36_500)
+"""Longest window, step or lateness."""
 
 
 @dataclass(frozen=True)
 class Policy:
-    """Settings of a monitor, checked.
+    """Checked settings of a monitor; see `gapdrift.Monitor`.
 
     Parameters
     ----------
@@ -47,15 +47,15 @@ class Policy:
 
     @property
     def timed(self) -> bool:
-        """Whether windows are of time."""
+        """Whether windows are lengths of time, not numbers of rows."""
         return self.time_column is not None
 
     def to_dict(self) -> dict[str, Any]:
-        """Settings in plain form: two monitors with the same decide the same."""
-        show = format_duration if self.timed else int
+        """Settings as plain values; monitors with equal settings decide alike."""
+        length = format_duration if self.timed else int
         return {
-            "window": show(self.grid.window * self.grid.pane),
-            "step": show(self.grid.step * self.grid.pane),
+            "window": length(self.grid.window * self.grid.pane),
+            "step": length(self.grid.step * self.grid.pane),
             "false_alarm_every": self.false_alarm_every,
             "warning_every": self.warning_every,
             "time_column": self.time_column,
@@ -77,22 +77,22 @@ def make_policy(
     warning_every: Any,
     adapt: Any,
 ) -> Policy:
-    """Policy of the settings of `gapdrift.Monitor`, or an error that says which is wrong."""
+    """Policy made from the settings of `gapdrift.Monitor`; a wrong one raises a ParameterError."""
     _check_columns(columns_of(detector), time_column, key_column)
-    every = _check_every("false_alarm_every", false_alarm_every)
+    alarm_every = _check_every("false_alarm_every", false_alarm_every)
     return Policy(
         _make_grid(window, step, time_column),
         _check_lateness(lateness, time_column),
         time_column,
         key_column,
-        every,
-        _check_warning(warning_every, every),
+        alarm_every,
+        _check_warning_every(warning_every, alarm_every),
         _check_adapt(adapt, detector),
     )
 
 
 def check_detector(detector: Any) -> Detector:
-    """A fitted detector, or an error."""
+    """The detector, if it is one and is fitted; otherwise an error is raised."""
     if not isinstance(detector, Detector):
         raise ParameterError(
             f"detector is a {type(detector).__name__}, expected a DriftDetector, an MDLFWF, or one of your own that "
@@ -110,10 +110,10 @@ def _make_grid(window: Any, step: Any, time_column: str | None) -> WindowGrid:
             f'time_column is {time_column!r}, but window is {window!r} rows. Give the window as a time, such as "1h", '
             "or leave time_column out: windows of rows take them in the order of arrival."
         )
-    length = check_count("window", window, MIN_WINDOW)
+    length = check_count("window", window, MIN_WINDOW_ROWS)
     assert length is not None  # not optional
     stride = length if step is None else check_count("step", step, 1)
-    return _checked_grid(length, stride or length, (window, step))
+    return _check_grid(length, stride or length, (window, step))
 
 
 def _time_grid(window: Any, step: Any, time_column: str | None) -> WindowGrid:
@@ -122,12 +122,12 @@ def _time_grid(window: Any, step: Any, time_column: str | None) -> WindowGrid:
     length = parse_duration("window", window)
     stride = length if step is None else parse_duration("step", step)
     for name, value, given in (("window", length, window), ("step", stride, step)):
-        if not 0 < value <= LONGEST // timedelta(microseconds=1):
-            raise ParameterError(f"{name} is {given!r}, expected more than 0 and at most {LONGEST.days} days.")
-    return _checked_grid(length, stride, (window, step))
+        if not 0 < value <= MAX_DURATION // timedelta(microseconds=1):
+            raise ParameterError(f"{name} is {given!r}, expected more than 0 and at most {MAX_DURATION.days} days.")
+    return _check_grid(length, stride, (window, step))
 
 
-def _checked_grid(length: int, stride: int, given: tuple[Any, Any]) -> WindowGrid:
+def _check_grid(length: int, stride: int, given: tuple[Any, Any]) -> WindowGrid:
     if stride > length:
         raise ParameterError(
             f"step is {given[1]!r} and window {given[0]!r}, expected a step of at most the window: rows between two "
@@ -140,10 +140,10 @@ def _check_lateness(lateness: Any, time_column: str | None) -> int:
     if lateness is None:
         return 0
     if time_column is None:
-        raise ParameterError(f"lateness is {lateness!r}, but windows of rows know no time. Leave it out.")
+        raise ParameterError(f"lateness is {lateness!r}, but windows of rows have no times. Leave it out.")
     micros = parse_duration("lateness", lateness)
-    if not 0 <= micros <= LONGEST // timedelta(microseconds=1):
-        raise ParameterError(f"lateness is {lateness!r}, expected 0 to {LONGEST.days} days.")
+    if not 0 <= micros <= MAX_DURATION // timedelta(microseconds=1):
+        raise ParameterError(f"lateness is {lateness!r}, expected 0 to {MAX_DURATION.days} days.")
     return micros
 
 
@@ -153,24 +153,24 @@ def _check_every(name: str, value: Any) -> float:
     return float(value)
 
 
-def _check_warning(value: Any, alarm: float) -> float:
-    """Windows for one false warning: by default a tenth of those for an alarm; below 20 of them, no warning zone."""
+def _check_warning_every(value: Any, alarm_every: float) -> float:
+    """Windows per false warning; the default is a tenth of those per alarm or, below 20 of them, no warning zone."""
     if value is None:
-        return alarm / 10.0 if alarm >= 20.0 else alarm
-    warning = _check_every("warning_every", value)
-    if warning > alarm:
+        return alarm_every / 10.0 if alarm_every >= 20.0 else alarm_every
+    warning_every = _check_every("warning_every", value)
+    if warning_every > alarm_every:
         raise ParameterError(
-            f"warning_every is {value!r} and false_alarm_every {alarm:g}, expected warnings at least as often "
+            f"warning_every is {value!r} and false_alarm_every {alarm_every:g}, expected warnings at least as often "
             "as alarms."
         )
-    return warning
+    return warning_every
 
 
 def _check_adapt(adapt: Any, detector: Detector) -> int | None:
     seed = detector.get_params(deep=False).get("random_state", 0)
     if adapt is not None and not isinstance(seed, int | np.integer):
         raise ParameterError(
-            "adapt fits new references, which must come out the same when a stopped run goes on: expected a detector "
+            "adapt fits new references, which must come out the same when a stopped run continues: expected a detector "
             "with a whole number as random_state."
         )
     return check_count("adapt", adapt, 1, optional=True)

@@ -1,6 +1,6 @@
-"""Rows of a stream in plain form: arrays of numbers, texts and missing cells, whatever table they came in.
+"""Rows of a stream as plain arrays of numbers or texts, whatever kind of table they came in.
 
-Rows wait in this form until they are counted, and are stored in it.
+Rows are kept and stored in this form until they are counted.
 """
 
 import json
@@ -30,7 +30,7 @@ class Columns:
     named : bool
         Whether the names are the user's own.
     ignored : tuple of str
-        Columns that a table may have, but that take no part.
+        Columns that a table may have, but that are not compared.
     """
 
     names: tuple[str, ...]
@@ -54,7 +54,7 @@ def columns_of(detector: Detector) -> Columns:
 
 @dataclass(frozen=True)
 class Rows:
-    """Some rows: for each column an array of numbers (NaN is missing) or of texts, truth values and None.
+    """Some rows: each column is an array of numbers (NaN if missing) or of texts and booleans (None if missing).
 
     Parameters
     ----------
@@ -68,9 +68,9 @@ class Rows:
 
     @classmethod
     def read(cls, table: Table, names: Sequence[str]) -> "Rows":
-        """Rows of a table: some of its columns, or all columns of an array."""
-        chosen = [name for name in names if name in table.names] if table.named else table.names
-        return cls({name: _plain(table, name) for name in chosen}, table.named)
+        """Rows of a table, with only the columns of these names; an array keeps all its columns."""
+        kept = [name for name in names if name in table.names] if table.named else table.names
+        return cls({name: _plain_column(table, name) for name in kept}, table.named)
 
     @classmethod
     def join(cls, pieces: Sequence["Rows"]) -> "Rows":
@@ -85,15 +85,15 @@ class Rows:
         return len(next(iter(self.cells.values()))) if self.cells else 0
 
     def take(self, places: Any) -> "Rows":
-        """Rows at some places, or of a slice."""
+        """Rows at the given positions, or of a slice."""
         return Rows({name: column[places] for name, column in self.cells.items()}, self.named)
 
     def table(self) -> Any:
-        """Table that a detector takes: a dict of arrays, or a 2-d array where columns have no names."""
+        """Rows as a table for a detector: a dict of arrays, or a 2-d array if the columns have no names."""
         return self.cells if self.named else np.column_stack(list(self.cells.values()))
 
     def packed(self, prefix: str) -> dict[str, NDArray[Any]]:
-        """Arrays that can be stored without pickle, from which `unpacked` makes the rows again."""
+        """Arrays that can be stored without pickle, and from which `unpacked` restores the rows."""
         numbers = [name for name, column in self.cells.items() if column.dtype != object]
         texts = {name: column.tolist() for name, column in self.cells.items() if column.dtype == object}
         head = json.dumps([self.named, list(self.cells), numbers, texts]).encode()
@@ -102,33 +102,34 @@ class Rows:
 
     @classmethod
     def unpacked(cls, arrays: Mapping[str, NDArray[Any]], prefix: str) -> "Rows":
-        """Rows that were packed."""
+        """Rows from the arrays of `packed`."""
         named, names, numbers, texts = json.loads(arrays[f"{prefix}head"].tobytes())
         columns = {name: arrays[f"{prefix}{place}"] for place, name in enumerate(numbers)}
-        columns |= {name: _objects(cells) for name, cells in texts.items()}
+        columns |= {name: _object_array(cells) for name, cells in texts.items()}
         return cls({name: columns[name] for name in names}, named)
 
 
-def _plain(table: Table, name: str) -> NDArray[Any]:
+def _plain_column(table: Table, name: str) -> NDArray[Any]:
     column = table.column(name)
     if column.kind == "date":
         source = table.stored(name)
         cells = np.ma.asarray(source).tolist() if isinstance(source, np.ndarray) else source.to_list()
-        return _objects([None if is_missing(cell) else str(cell) for cell in cells])
+        return _object_array([None if is_missing(cell) else str(cell) for cell in cells])
     if column.kind in {"number", "integer"} and not column.is_boolean:
         return column.values
     present = [bool(cell) if column.is_boolean else cell for cell in column.values.tolist()]
-    return _objects([None if gone else cell for cell, gone in zip(present, column.missing.tolist(), strict=True)])
+    cells = zip(present, column.missing.tolist(), strict=True)
+    return _object_array([None if is_absent else cell for cell, is_absent in cells])
 
 
 def _concatenate(arrays: list[NDArray[Any]]) -> NDArray[Any]:
-    """One array of several; where some have texts, the numbers of the others become texts too."""
+    """Arrays joined to one; if some hold texts, the numbers of the others become texts too."""
     if not any(array.dtype == object for array in arrays):
         return np.concatenate(arrays)
     cells = [cell for array in arrays for cell in array.tolist()]
     if any(isinstance(cell, str) for cell in cells):
         cells = [_as_text(cell) for cell in cells]
-    return _objects(cells)
+    return _object_array(cells)
 
 
 def _as_text(cell: Any) -> str | None:
@@ -137,5 +138,5 @@ def _as_text(cell: Any) -> str | None:
     return number_as_category(cell) if isinstance(cell, float) else str(cell)
 
 
-def _objects(cells: list[Any]) -> NDArray[Any]:
+def _object_array(cells: list[Any]) -> NDArray[Any]:
     return np.array([*cells, None], dtype=object)[:-1]

@@ -1,4 +1,4 @@
-"""A monitor over a source of rows: windows to the history, records to the sinks."""
+"""Run of a monitor over a source of rows: its windows are kept in a history and sent to sinks."""
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -17,25 +17,25 @@ from gapdrift.tables.frame import Table
 __all__ = ["RunSummary", "run_monitor"]
 
 TableStream = Callable[[int], Iterable[Any]] | Iterable[Any]
-"""Tables one after the other, or a function that gives them from a row on."""
+"""Tables one after the other, or a function that takes the position of a row and returns the tables from there on."""
 
 logger = logging.getLogger("gapdrift")
 
 
 @dataclass(frozen=True)
 class RunSummary:
-    """What one run did.
+    """Summary of one run of a monitor.
 
     Parameters
     ----------
     first_row, position : int
-        Position at which the run began, and where it stopped.
+        Positions in the stream at which the run began and ended.
     zones : dict of str to int
-        Windows decided in this run, by zone.
+        Number of windows that were decided in this run, by zone.
     late_rows, duplicate_rows, untimed_rows : int
-        Rows not counted since the start of the stream.
+        Numbers of rows that were not counted, since the start of the stream.
     undelivered : dict of str to str
-        Sinks that did not get all windows, and the last reason. With a history the next run sends them again.
+        Sinks that did not get all windows, with the last reason. With a history, the next run tries again.
 
     Examples
     --------
@@ -58,40 +58,40 @@ class RunSummary:
 
 
 class Outbox(Protocol):
-    """Windows that wait for the sinks, kept by a history or in memory."""
+    """Windows that wait to be sent to the sinks, kept by a history or in memory."""
 
     def write(self, windows: Sequence[WindowResult]) -> None:
-        """Keep windows, and all else that must survive."""
+        """Keep windows, and whatever else a later run needs."""
         ...
 
     def pending(self, sink: str) -> list[tuple[int, dict[str, Any]]]:
-        """Index and record of windows that a sink has not got."""
+        """Index and record of the windows that a sink has not received."""
         ...
 
     def delivered(self, sink: str, index: int) -> None:
-        """Note that a sink got all windows up to this one."""
+        """Remember that a sink has received all windows up to this one."""
         ...
 
 
 class MemoryOutbox:
-    """Outbox of a run without history."""
+    """Outbox of a run without a history."""
 
     def __init__(self, stream: str, sinks: Sequence[str]) -> None:
         self._stream = stream
         self._waiting: dict[str, list[tuple[int, dict[str, Any]]]] = {name: [] for name in sinks}
 
     def write(self, windows: Sequence[WindowResult]) -> None:
-        """Keep windows until all sinks have them."""
+        """Keep windows until all sinks have received them."""
         records = [(window.index, make_record(window, self._stream)) for window in windows]
         for waiting in self._waiting.values():
             waiting.extend(records)
 
     def pending(self, sink: str) -> list[tuple[int, dict[str, Any]]]:
-        """Index and record of windows that a sink has not got."""
+        """Index and record of the windows that a sink has not received."""
         return list(self._waiting[sink])
 
     def delivered(self, sink: str, index: int) -> None:
-        """Forget windows that a sink has."""
+        """Forget the windows that a sink has received."""
         self._waiting[sink] = [(place, record) for place, record in self._waiting[sink] if place > index]
 
 
@@ -106,22 +106,22 @@ def run_monitor(
     on_window: Callable[[WindowResult], None] | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> RunSummary:
-    """Summary of a run of a monitor over a source, from the first row that its history does not know.
+    """Summary of a run of a monitor over a source, from the first row that is not in its history.
 
     Parameters
     ----------
     monitor : Monitor
-        One that has taken no row yet.
+        One that has taken no rows yet.
     source : callable or iterable of tables
-        A callable gets the position to start from and returns tables. In an iterable, the rows before that position
-        are skipped. The rows must come in the same order each time.
+        A callable is given the position to start from and returns tables. In an iterable, the rows before that
+        position are skipped. The rows must come in the same order each time.
     history : History, optional
     stream : str, default "default"
-        Name in the history and in the records.
+        Name of the stream in the history and in the records.
     sinks : sequence of Sink
-        Where each window goes. They have different names, and are closed at the end.
+        Where each window is sent. Their names must differ. They are closed at the end.
     flush : bool, default False
-        Decide the windows of time that have begun when the source ends.
+        Whether windows of time that are not over when the source ends are decided all the same.
     on_window : callable, optional
         Called with each window, after it was written.
     progress : callable, optional
@@ -129,8 +129,8 @@ def run_monitor(
 
     Notes
     -----
-    A sink that fails stops nothing: its windows wait, are tried again with the next windows and at the end, and
-    with a history by the next run. Each failure is logged to the logger ``gapdrift``.
+    A sink that fails stops nothing: its windows wait and are sent again with the next windows, at the end and, with a
+    history, by the next run. Each failure is logged to the logger ``gapdrift``.
 
     Examples
     --------
@@ -146,11 +146,11 @@ def run_monitor(
     """
     names = [sink.name for sink in sinks]
     if len(set(names)) < len(names):
-        raise ParameterError(f"sinks have the names {names}, expected different ones: give each its own name.")
+        raise ParameterError(f"sinks have the names {names}, expected different names. Give each its own.")
     outbox: Outbox = MemoryOutbox(stream, names) if history is None else history.begin(monitor, stream, names)
     first, zones, failed = monitor.position, dict.fromkeys(ZONES, 0), {}
     try:
-        for windows in _decided(monitor, source, first, outbox, flush, progress):
+        for windows in _decide_windows(monitor, source, first, outbox, flush, progress):
             for window in windows:
                 zones[window.zone] += window.n_windows
                 if on_window is not None:
@@ -165,7 +165,7 @@ def run_monitor(
     return RunSummary(first, monitor.position, zones, *skipped, failed)
 
 
-def _decided(
+def _decide_windows(
     monitor: Monitor,
     source: TableStream,
     first: int,
@@ -173,8 +173,8 @@ def _decided(
     flush: bool,
     progress: Callable[[int], None] | None,
 ) -> Iterator[tuple[WindowResult, ...]]:
-    """Windows of each table, once they are written."""
-    for table in source(first) if callable(source) else _skip(source, first):
+    """Windows that each table completes, once they are written to the outbox."""
+    for table in source(first) if callable(source) else _skip_rows(source, first):
         windows = monitor.advance(table)
         outbox.write(windows)
         yield windows
@@ -186,8 +186,8 @@ def _decided(
         yield windows
 
 
-def _skip(tables: Iterable[Any], n_rows: int) -> Iterator[Any]:
-    """Tables without their first rows."""
+def _skip_rows(tables: Iterable[Any], n_rows: int) -> Iterator[Any]:
+    """Tables without the first ``n_rows`` rows of them all."""
     left = n_rows
     for table in tables:
         if not left:
@@ -200,7 +200,7 @@ def _skip(tables: Iterable[Any], n_rows: int) -> Iterator[Any]:
 
 
 def _deliver_all(sinks: Sequence[Sink], outbox: Outbox) -> dict[str, str]:
-    """Bring each sink what it lacks; return the reasons of those that failed."""
+    """Send each sink the windows that it has not received; return why sinks failed, by their names."""
     reasons = {}
     for sink in sinks:
         reason = _deliver(sink, outbox)
@@ -211,24 +211,24 @@ def _deliver_all(sinks: Sequence[Sink], outbox: Outbox) -> dict[str, str]:
 
 
 def _deliver(sink: Sink, outbox: Outbox) -> str:
-    """Bring a sink all it lacks, in order; return why it failed, if it did."""
+    """Send a sink all windows that it has not received, in order; return why it failed, or an empty text."""
     while waiting := outbox.pending(sink.name):
-        done, reason = _emit(sink, waiting)
-        if done is not None:
-            outbox.delivered(sink.name, done)
+        last, reason = _emit_records(sink, waiting)
+        if last is not None:
+            outbox.delivered(sink.name, last)
         if reason:
             return reason
     return ""
 
 
-def _emit(sink: Sink, waiting: list[tuple[int, dict[str, Any]]]) -> tuple[int | None, str]:
-    """Index of the last window that a sink took, and why it took no more."""
-    done = None
+def _emit_records(sink: Sink, waiting: list[tuple[int, dict[str, Any]]]) -> tuple[int | None, str]:
+    """Index of the last window that a sink accepted, and why it accepted no more."""
+    last = None
     for index, record in waiting:
         try:
             sink.emit(record)
         except Exception as error:
             # A sink may be the user's own, and whatever goes wrong in it must not cost a window.
-            return done, f"Sink {sink.name!r} failed at window {index}: {error}"
-        done = index
-    return done, ""
+            return last, f"Sink {sink.name!r} failed at window {index}: {error}"
+        last = index
+    return last, ""

@@ -1,4 +1,4 @@
-"""The record of one decided window."""
+"""The result of one window of a stream."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -22,20 +22,20 @@ class WindowResult:
         Number of the window in its stream, from 0.
     zone : {"calm", "warning", "drift", "undetermined"}
     result : DriftResult or None
-        None where the window has no row.
+        None if the window has no rows.
     n_rows : int
-        Rows counted.
+        Number of rows that were counted.
     n_windows : int
-        1; more for a run of windows without rows, which is one record.
+        1, or more for consecutive windows without rows, which share one record.
     first_row, last_row : int or None
-        Positions in the stream, from 0, of the first and the last row counted.
+        Positions in the stream, from 0, of the first and the last row that were counted.
     start, end : datetime or None
-        Bounds of a window of time, in UTC; the end is excluded.
+        Bounds of a window of time, in UTC; ``end`` itself is excluded.
     decided_at : int
-        Rows that the monitor had taken when it decided.
+        Number of rows that the monitor had taken when it decided.
     late_rows, duplicate_rows, untimed_rows : int
-        Rows that were not counted since the window before was decided: those that came too late, those with a key that
-        was counted before, those without a time.
+        Numbers of rows that were not counted, since the previous window was decided: rows that came too late, that had
+        the key of an earlier row, or that had no time.
     adapted : bool
         Whether a new reference was fitted after this window.
     reference : str
@@ -72,12 +72,12 @@ class WindowResult:
 
     @property
     def drift(self) -> bool | None:
-        """Whether the window is in the drift zone; None where undetermined."""
+        """Whether the window is in the drift zone; None if undetermined."""
         return None if self.zone == "undetermined" else self.zone == "drift"
 
     @property
     def p_value(self) -> float:
-        """p-value of the verdict; 1 where the window has no row."""
+        """p-value of the verdict; 1 if the window has no rows."""
         return 1.0 if self.result is None else self.result.p_value
 
     @property
@@ -86,21 +86,21 @@ class WindowResult:
         return self.zone in {"warning", "drift"}
 
     def summary(self) -> str:
-        """One line for people.
+        """The window in one line of text.
 
         Examples
         --------
         >>> WindowResult(3, "undetermined", None, 0, n_windows=7).summary()
         'windows 3 to 9: undetermined, no rows'
         """
-        last = f"s {self.index} to {self.index + self.n_windows - 1}" if self.n_windows > 1 else f" {self.index}"
-        place = "" if self.start is None or self.end is None else f" ({self.start:%Y-%m-%d %H:%M:%S} UTC)"
+        number = f"s {self.index} to {self.index + self.n_windows - 1}" if self.n_windows > 1 else f" {self.index}"
+        time = "" if self.start is None or self.end is None else f" ({self.start:%Y-%m-%d %H:%M:%S} UTC)"
         rows = "" if self.first_row is None else f", rows {self.first_row} to {self.last_row}"
         test = "no rows" if self.result is None else format_p_value(self.p_value)
-        return f"window{last}{place}: {self.zone}, {test}{rows}{', new reference' if self.adapted else ''}"
+        return f"window{number}{time}: {self.zone}, {test}{rows}{', new reference' if self.adapted else ''}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Record as plain dicts, lists, numbers and strings; times in ISO 8601."""
+        """The window as plain dicts, lists, numbers and strings; times are ISO 8601 text."""
         plain = {name: getattr(self, name) for name in self.__dataclass_fields__}
         return plain | {
             "p_value": self.p_value,

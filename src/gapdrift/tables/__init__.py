@@ -1,1 +1,1 @@
-"""Tables to matrices with NaN where values are missing: frames, schema, encoding, histograms, missingness."""
+"""From any table to a matrix with NaN for missing values: frames, schema, encoding, histograms, missingness."""

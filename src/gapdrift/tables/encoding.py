@@ -46,7 +46,7 @@ class Encoded:
 
 
 def probe_rows(schema: Schema) -> Encoded:
-    """Three rows to try out what was read from a file: half of the columns missing, none, all."""
+    """Three rows to try out a detector that was read from a file: with half of the columns missing, none, and all."""
     missing = np.zeros((3, len(schema.columns)), dtype=bool)
     missing[0, ::2] = True
     missing[2] = True
@@ -97,7 +97,7 @@ def numeric_chunks(table: Table, schema: Schema, notes: set[str], n_rows: int) -
     """Rows of an all-numeric table in chunks, NaN where missing, without a copy of the whole table.
 
     None if the reference has a column that is not numeric, or if the table has one that is not stored as floats: such a
-    table needs `encode`. Numbers are not checked for being finite or too large.
+    table needs `encode`. It is not checked whether numbers are finite and not too large.
 
     Parameters
     ----------
@@ -106,15 +106,15 @@ def numeric_chunks(table: Table, schema: Schema, notes: set[str], n_rows: int) -
     notes : set of str
         Sentences for the user; those about this table are added.
     n_rows : int
-        Most rows of one chunk.
+        Largest number of rows in a chunk.
     """
     if any(column.kind != "number" for column in schema.columns):
         return None
     notes.update(_match_columns(table, schema))
-    whole = table.frame
-    if isinstance(whole, np.ndarray) and whole.dtype == np.float64 and not isinstance(whole, np.ma.MaskedArray):
+    frame = table.frame
+    if isinstance(frame, np.ndarray) and frame.dtype == np.float64 and not isinstance(frame, np.ma.MaskedArray):
         names = [column.name for column in schema.columns]
-        return iter([whole]) if names == list(table.names) else None
+        return iter([frame]) if names == list(table.names) else None
     columns = table.floats([column.name for column in schema.columns])
     return None if columns is None else _stack_in_chunks(columns, table.n_rows, n_rows)
 
@@ -138,7 +138,7 @@ def _check_encoded(rows: Encoded, schema: Schema) -> Encoded:
 
 
 def _match_columns(source: Table, schema: Schema) -> list[str]:
-    """Sentences about columns that are ignored; a column that is lacking raises a SchemaError."""
+    """Sentences about columns that are ignored; a column that the table lacks raises a SchemaError."""
     if source.named != schema.named:
         got, expected = ("names", "none") if source.named else ("no names", "names")
         raise SchemaError(
@@ -214,12 +214,12 @@ def _positions(data: RawColumn, own: dict[str, int], column: Column) -> Indices:
         return np.array([_position(text, own, column) for text in texts], dtype=np.intp)[numbers]
     if data.kind == "text":
         cells = np.where(data.missing, "", data.values).tolist()
-        place = {name: _position(str(name), own, column) for name in set(cells)}
-        return np.fromiter(map(place.__getitem__, cells), dtype=np.intp, count=len(cells))
+        position = {name: _position(str(name), own, column) for name in set(cells)}
+        return np.fromiter(map(position.__getitem__, cells), dtype=np.intp, count=len(cells))
     values, first, inverse = np.unique(data.values, return_index=True, return_inverse=True)
-    few = replace(data, values=values, missing=data.missing[first])
-    places = [_position(str(name), own, column) for name in as_categories(few)]
-    return np.array(places, dtype=np.intp)[inverse.reshape(-1)]
+    distinct = replace(data, values=values, missing=data.missing[first])
+    positions = [_position(str(name), own, column) for name in as_categories(distinct)]
+    return np.array(positions, dtype=np.intp)[inverse.reshape(-1)]
 
 
 def _position(category: str, own: dict[str, int], column: Column) -> int:

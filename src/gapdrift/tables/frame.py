@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from gapdrift._typing import Indices, Mask, Vector
 from gapdrift.errors import InputError
 
-__all__ = ["MAX_MAGNITUDE", "RawColumn", "Table", "is_missing", "quote"]
+__all__ = ["MAX_MAGNITUDE", "RawColumn", "Table", "is_missing", "join_tables", "quote"]
 
 MAX_MAGNITUDE = 1e100
 """Largest number accepted: sums of the squares of larger ones overflow."""
@@ -25,7 +25,7 @@ MIN_MAGNITUDE = 1e-290
 """Smaller numbers are treated as 0."""
 
 PROBED_CELLS = 64
-"""Cells that are examined first: where one of them settles the question, the others need not be read."""
+"""Number of cells that are examined first: if one of them settles the question, the others need not be read."""
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,8 @@ class RawColumn:
     kind : {"number", "integer", "text", "date"}
         "integer" if all numbers that are present are whole, however they are stored.
     values : (rows,) array
-        For "number" and "integer", floats with NaN where missing; for "text", str objects; for "date", not to be
-        used.
+        For "number" and "integer", floats with NaN where missing; for "text", str objects; for "date", without
+        meaning.
     missing : (rows,) array of bool
     is_boolean : bool
         Whether the numbers are booleans.
@@ -113,6 +113,10 @@ class Table:
         names = tuple(f"x{index}" for index in range(array.shape[1]))
         return cls(names, len(array), False, array)
 
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return self.n_rows
+
     def name_of(self, column: str | int) -> str:
         """Name of a column that the user gave by name or, in an array, by position."""
         return f"x{column}" if isinstance(column, int) and not self.named else str(column)
@@ -151,19 +155,16 @@ class Table:
 
     def take(self, rows: Indices) -> "Table":
         """Table of some rows, given by their positions, in that order."""
-        if isinstance(self.frame, dict):
-            frame: Any = {name: array[rows] for name, array in self.frame.items()}
-        else:
-            frame = self.frame[rows]
-        return Table(self.names, len(rows), self.named, frame)
+        return self._select(rows, len(rows))
 
     def slice(self, start: int, stop: int) -> "Table":
         """Table of the rows from ``start`` up to, but not including, ``stop``; nothing is copied."""
-        if isinstance(self.frame, dict):
-            frame: Any = {name: array[start:stop] for name, array in self.frame.items()}
-        else:
-            frame = self.frame[start:stop]
-        return Table(self.names, max(0, min(stop, self.n_rows) - start), self.named, frame)
+        return self._select(slice(start, stop), max(0, min(stop, self.n_rows) - start))
+
+    def _select(self, rows: Any, n_rows: int) -> "Table":
+        is_mapping = isinstance(self.frame, dict)
+        frame = {name: column[rows] for name, column in self.frame.items()} if is_mapping else self.frame[rows]
+        return Table(self.names, n_rows, self.named, frame)
 
     def without(self, names: Sequence[str]) -> "Table":
         """Table without some of its columns; for tables with named columns."""
@@ -173,6 +174,32 @@ class Table:
         if isinstance(self.frame, dict):
             return Table(kept, self.n_rows, True, {name: self.frame[name] for name in kept})
         return Table(kept, self.n_rows, True, self.frame.select([self._own_names[name] for name in kept]))
+
+
+def join_tables(tables: Sequence[Table]) -> Table:
+    """Rows of tables of any libraries, one table below the other."""
+    names, named = tables[0].names, tables[0].named
+    for table in tables:
+        if table.named != named or not set(names) <= set(table.names):
+            raise InputError(
+                f"A table has the columns {quote(table.names)}, expected those of the first: {quote(names)}. Give all "
+                "tables the same columns, and do not mix tables with arrays."
+            )
+    columns = {name: np.concatenate([_as_array(table.stored(name)) for table in tables]) for name in names}
+    return Table(names, sum(map(len, tables)), named, columns if named else np.column_stack(list(columns.values())))
+
+
+def _as_array(stored: Any) -> NDArray[Any]:
+    """Column as an array of numbers or of objects, which can be joined with other such arrays."""
+    if isinstance(stored, np.ndarray):
+        plain = stored.dtype.kind in "biuf" and not isinstance(stored, np.ma.MaskedArray)
+        return stored if plain else np.fromiter(stored, object, len(stored))
+    if stored.dtype.is_numeric() and stored.dtype not in (nw.Decimal, nw.Int128, nw.UInt128):
+        return np.asarray(stored.to_numpy())
+    if stored.dtype == nw.Duration:
+        return np.asarray(stored.to_numpy(), dtype="m8[ns]") / np.timedelta64(1, "s")
+    cells = stored.cast(nw.String) if stored.dtype in (nw.Categorical, nw.Enum) else stored
+    return np.fromiter(cells.to_list(), object, len(cells))
 
 
 def is_missing(cell: Any) -> bool:
@@ -232,7 +259,7 @@ def _check_names(names: tuple[str, ...]) -> None:
 
 
 def quote(names: Sequence[str], max_names: int = 12) -> str:
-    """Names in quotation marks, for a message; the first few where there are many.
+    """Names in quotation marks, for a message; only the first few if there are many.
 
     Examples
     --------
@@ -304,9 +331,7 @@ def _from_text_series(name: str, series: Any) -> RawColumn:
     numbered = _number_texts(series)
     if numbered is not None and numbered[1]:
         return RawColumn(name, "text", np.array(numbered[1], dtype=object)[numbered[0]], missing, numbered=numbered)
-    text = np.empty(len(missing), dtype=object)
-    text[:] = series.to_list() if series.dtype == nw.String else series.cast(nw.String).to_list()
-    return RawColumn(name, "text", text, missing)
+    return RawColumn(name, "text", _as_array(series), missing)
 
 
 def _number_texts(series: Any) -> tuple[Indices, tuple[str, ...]] | None:

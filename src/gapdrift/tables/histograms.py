@@ -34,7 +34,7 @@ MAX_CELLS = 96
 @stored
 @dataclass(frozen=True)
 class HistogramAxis:
-    """What the cells of one column are counted by: intervals of numbers, or categories.
+    """Intervals or categories by which the cells of one column are counted.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class HistogramAxis:
         if not self.edges:
             return counts
         intervals = np.searchsorted(self.edges[1:-1], (-np.inf, *self.limits), side="right")
-        return np.bincount(intervals, counts, N_INTERVALS)
+        return np.bincount(intervals, counts, N_INTERVALS).astype(float)
 
     def check_stored(self) -> None:
         """Check what was read from a file: edges that rise, or labels."""
@@ -78,12 +78,12 @@ class HistogramAxis:
         expect(bool(self.edges) or not self.limits, "limits of cells of numbers only")
 
     def check_fits(self, column: Column) -> None:
-        """Check that a grid read from a file is one of this column."""
+        """Check that an axis read from a file belongs to this column."""
         if column.kind == "category":
             fits = self.labels == (*column.categories, "(other)")
         else:
             fits = bool(self.edges) == (column.kind == "number") and not self.labels
-        expect(fits, "grids of the columns")
+        expect(fits, "histogram axes of the columns")
 
 
 def fit_axes(rows: Encoded, schema: Schema) -> tuple[HistogramAxis, ...]:
@@ -128,4 +128,6 @@ def _cell_limits(present: Vector) -> Vector:
     often = np.argsort(-counts, kind="stable")[:MAX_REPEATED]
     often = often[counts[often] >= max(MIN_REPEATED * len(present), 5)]
     around = np.concatenate([often - 1, often])
-    return between[np.unique(np.concatenate([at_quantiles, around[(around >= 0) & (around < len(between))]]))]
+    chosen = np.concatenate([at_quantiles, around[(around >= 0) & (around < len(between))]])
+    limits: Vector = between[np.unique(chosen)]
+    return limits

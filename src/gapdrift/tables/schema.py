@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 MIN_EXPECTED_REPEATS = 14.0
-"""Integers that all differ are a key where random draws would repeat this often: none repeats by exp(-14) < 1e-6."""
+"""Integers without repeats are a key if random draws would repeat this often: the chance of no repeat is exp(-14)."""
 
 MIN_DISTINCT = 20
 """Fewer different values than this are never taken for identifiers, free text or a key."""
@@ -39,10 +39,10 @@ MIN_DISTINCT = 20
 _Learned = tuple["Column | None", tuple[str, ...]]
 
 MAX_COLUMNS = 20_000
-"""Matrix columns of a schema that is read from a file."""
+"""Largest number of matrix columns in a schema that is read from a file."""
 
-MAX_CATEGORIES = 10_000
-"""Categories and groups of one of its columns."""
+MAX_COLUMN_CATEGORIES = 10_000
+"""Largest number of categories, and of groups, in one column of such a schema."""
 
 
 @dataclass(frozen=True)
@@ -108,8 +108,8 @@ class Column:
         """Check what was read from a file: kind, categories and groups."""
         expect(self.kind in {"number", "category", "empty"}, "a column of numbers, categories or without values")
         expect(self.kind == "category" or not (self.categories or self.singletons), "values of categories only")
-        few = 0 < self.n_groups <= MAX_CATEGORIES and len(self.categories) <= MAX_CATEGORIES
-        expect(few, f"up to {MAX_CATEGORIES} categories")
+        few = 0 < self.n_groups <= MAX_COLUMN_CATEGORIES and len(self.categories) <= MAX_COLUMN_CATEGORIES
+        expect(few, f"up to {MAX_COLUMN_CATEGORIES} categories")
         expect(len(set(self.categories)) == len(self.categories), "different categories")
 
 
@@ -280,7 +280,7 @@ def _learn_category(data: RawColumn, rule: CategoryRule) -> _Learned:
 
 
 def _apply_rule(rule: CategoryRule, counts: Indices) -> tuple[int, int]:
-    """Number of categories kept, and number of groups for the others, given all counts, largest first."""
+    """Number of categories that are kept and of groups for the others, given the counts of all, in falling order."""
     if len(counts) <= rule.max_categories:
         return len(counts), 1
     if rule.min_share is None:
@@ -290,7 +290,7 @@ def _apply_rule(rule: CategoryRule, counts: Indices) -> tuple[int, int]:
 
 
 def as_categories(data: RawColumn) -> NDArray[Any]:
-    """Category of each cell, as text; what stands in a missing cell has no meaning."""
+    """Category of each cell, as text; the text of a missing cell has no meaning."""
     if data.kind == "text":
         return data.values
     if data.is_boolean:

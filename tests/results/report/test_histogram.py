@@ -51,11 +51,11 @@ def test_a_change_may_not_show_in_the_column_alone(results):
     words = {
         feature.name: to_plain_text(describe_change(feature, feature.histogram, result)) for feature in result.features
     }
-    assert "how it goes with other columns" in words["humidity"]
+    assert "how it is related to other columns" in words["humidity"]
     assert "The two look alike" in words["wind"]
     calm = dataclasses.replace(result, drift=False)
     words = [to_plain_text(describe_change(feature, feature.histogram, calm)) for feature in result.features]
-    assert not any("how it goes with other columns" in each for each in words)
+    assert not any("how it is related to other columns" in each for each in words)
 
 
 def test_alike_depends_on_the_number_of_cells():

@@ -124,7 +124,7 @@ def test_sections_come_in_their_order(results):
     assert headings == [
         "Columns",
         "Distributions",
-        "Gaps",
+        "Missing values",
         "Where rows lie",
         "Tests behind the verdict",
         "Data and settings",

@@ -9,7 +9,7 @@ def test_a_drift_fits_into_a_comment(results):
     text = results["both"].to_markdown()
     assert text.startswith("### Drift: The data have changed: the values of `")
     assert "| column | values | effect size | missing |" in text
-    assert "**Gaps changed:** `" in text
+    assert "**Missing values changed:** `" in text
     assert "500 rows in the reference, 2,000 in the window; alpha 0.05; DriftDetector of gapdrift " in text
 
 

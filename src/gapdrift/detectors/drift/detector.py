@@ -101,8 +101,7 @@ class DriftDetector(ReferenceDetector):
         ----------
         reference : pandas, polars or pyarrow table, mapping of columns, or numpy array
             At least 20 rows; 500 and more are better. Of more than 20,000 rows as many, drawn at random, are learned
-            from, and all are compared. Rows that are not in memory (see `count`) are read twice for that; of an
-            iterator, which can be read only once, up to 100,000 rows stand for all.
+            from, and all are compared. Rows that are not in memory (see `count`) can be given, too.
         y : ignored
             For scikit-learn's pipelines. Name the label by ``target`` instead.
         """

@@ -16,7 +16,7 @@ from gapdrift.counting.profile import Profile, fit_profile
 from gapdrift.counting.statistics import Layout, missing_statistics, power_means, value_statistics
 from gapdrift.detectors.drift.describe import describe_bin, make_histogram
 from gapdrift.errors import InputError
-from gapdrift.execution import MAX_LEARNED, sample_notes
+from gapdrift.execution import MAX_LEARNED, sample_note
 from gapdrift.inference.contrast import ROWS_PER_KURTOSIS, SMALLEST_VARIANCE, Shape, entry_p_values
 from gapdrift.inference.findings import (
     MAX_CORRELATED,
@@ -212,7 +212,7 @@ def _sample(table: Table, rng: np.random.Generator) -> tuple[Table, tuple[str, .
     if table.n_rows <= MAX_LEARNED:
         return table, ()
     chosen = np.sort(rng.choice(table.n_rows, MAX_LEARNED, replace=False, shuffle=False))
-    return table.take(chosen), sample_notes(table.n_rows, MAX_LEARNED, all_counted=True)
+    return table.take(chosen), (sample_note(table.n_rows, MAX_LEARNED),)
 
 
 def _split(rows: Encoded, schema: Schema, rng: np.random.Generator) -> tuple[Encoded, Encoded, tuple[str, ...]]:
@@ -261,7 +261,7 @@ def _describe(profile: Profile, counter: Counter, rows: Encoded, rng: np.random.
     values = _values_null(profile, found, shape)
     entries = _known_missing(layout)
     of_missing = Null(entries, correlation_of(missing[:, entries - layout.rates.start]), len(rows))
-    crossed = describe_crossed(counter.crossed, found.steps, ~rows.missing)
+    crossed = describe_crossed(counter.crossed, found.observed)
     return _Description(shape, values, of_missing, crossed, found.sums if few else None)
 
 

@@ -31,7 +31,7 @@ class MDLFWF(ReferenceDetector):
     alpha : float, default 0.05
         Significance level of the test.
     random_state : int, numpy Generator, RandomState or None, default None
-        The same number gives bit for bit the same result.
+        The same number gives the same result, to the bit.
     membership : str, default "triangular"
         Shape of the fuzzy distance, a name in `gapdrift.detectors.mdlfwf.membership.MEMBERSHIPS`: the paper's
         "triangular" and "gaussian", or "crisp", which ignores the error of the distance.
@@ -44,7 +44,7 @@ class MDLFWF(ReferenceDetector):
     regressor : scikit-learn regressor or None, default None
         Predicts distances; None means histogram gradient boosting. It is cloned before it is fitted.
     imputers : sequence of names or imputers, or None, default None
-        Names out of zero, mean, median, most_frequent and iterative, or objects with ``fit`` and ``transform``; None
+        Names among zero, mean, median, most_frequent and iterative, or objects with ``fit`` and ``transform``; None
         means all five, in this order.
     distance : {"learned", "imputed"}, default "learned"
         "imputed" measures distances after imputation by the last of the imputers: configuration 2 of the paper.
@@ -71,8 +71,8 @@ class MDLFWF(ReferenceDetector):
     distance_error_ : float
         The paper's sigma_mask.
     feature_importances_ : (2 columns + imputers,) array
-        Importance of each pair feature, in all 1: missing cells of the first row, of the second row, and the distance
-        after each imputation.
+        Importance of each feature of a pair, which sum to 1: missing cells of the first row, of the second row, and the
+        distance after each imputation.
     evidence_ : Evidence
         Evidence of the reference.
     warnings_ : tuple of str
@@ -161,9 +161,9 @@ class MDLFWF(ReferenceDetector):
         ----------
         reference : pandas, polars or pyarrow table, mapping of columns, or numpy array
             At least 20 rows; 500 or more are better. Of rows that are not in memory (see `count`), a random sample of
-            at most 20,000 is learned from, and all are counted; of an iterator up to 100,000 stand for all.
+            at most 20,000 is learned from, and all are counted.
         y : ignored
-            Taken for scikit-learn's pipelines. Name the column of the label by ``target`` instead.
+            Accepted for scikit-learn's pipelines. Name the column of the label by ``target`` instead.
         """
         settings = self._check_settings()
         rng = as_rng(self.random_state)

@@ -16,7 +16,7 @@ from sklearn.ensemble import GradientBoostingRegressor, HistGradientBoostingRegr
 from gapdrift._random import draw_seed
 from gapdrift._threads import limit_threads
 from gapdrift._typing import Indices, Mask, Matrix, Vector
-from gapdrift.detectors.mdlfwf.regressors import REGRESSORS, Regressor, StoredRegressor, TrainingPairs, restore, store
+from gapdrift.detectors.mdlfwf.regressors import Forest, LinearModel, Regressor, as_record
 from gapdrift.errors import ParameterError
 from gapdrift.models.imputation import AnyImputer, ChainedRegressions, ConstantFill, FittedImputer, impute
 from gapdrift.persistence.records import StoredAs, expect, expect_shape, stored
@@ -37,23 +37,20 @@ MAX_TRAINING_ROWS = 3_000
 MIN_MASKED_SHARE = 0.2
 """Smallest share of training rows in which a cell is hidden."""
 
-CHUNK_PAIRS = 100_000
+CHUNK_PAIRS = 10_000
 """Pairs whose features are held in memory at once."""
 
 MAX_SCALED_DISTANCE = 1e30
-"""Larger distances, in the regressor's unit, are cut to this: its single precision ends at 3e38."""
+"""Larger distances, in the regressor's unit, are replaced by this one: single precision ends at 3e38."""
 
 MAX_IMPORTANCE_PAIRS = 500
 """Largest number of pairs on which permutation importances are measured."""
 
-MAX_KEPT_BYTES = 32 * 2**20
-"""Largest memory for the training pairs that are kept with a model: about half a million pairs."""
-
 MAX_SHUFFLED_CELLS = 4_000_000
 """Largest number of cells of shuffled copies in memory at once."""
 
-MAX_WORK = 2_000_000
-"""Bins x features of a distance that is read from a file: cells held in memory."""
+MAX_CENTRE_CELLS = 2_000_000
+"""Largest number of bins x features of a distance that is read from a file: they are held in memory for each row."""
 
 
 @stored
@@ -63,26 +60,23 @@ class LearnedDistance:
 
     Parameters
     ----------
-    regressor : Regressor
-        Fitted on all training pairs.
+    regressor : Forest, LinearModel or Regressor
+        Learned from all training pairs; one that is neither of the first two cannot be stored.
     imputers : tuple of FittedImputer
         Fitted on the reference.
     error : float
         Standard deviation of the residuals on pairs of rows that were not trained on.
     importances : (features,) array
-        Importance of each pair feature, in all 1: missing cells of the first row, of the second row, imputed distances.
+        Importance of each feature of a pair; they sum to 1. Missing cells of both rows, then imputed distances.
     scale : float
         The regressor's unit of distance: boosted trees compute in single precision, so distances are scaled.
-    pairs : TrainingPairs or None
-        Kept if the regressor can be stored, by fitting it again, and the pairs are not too many.
     """
 
-    regressor: Annotated[Regressor, StoredAs(StoredRegressor)]
+    regressor: Annotated[Forest | LinearModel | Regressor, StoredAs(Forest | LinearModel)]
     imputers: tuple[AnyImputer, ...]
     error: float
     importances: Vector
     scale: float = 1.0
-    pairs: TrainingPairs | None = None
 
     def to_centres(self, values: Matrix, missing: Mask, centres: Matrix) -> Matrix:
         """Distances of incomplete rows to complete centres: (rows, bins)."""
@@ -96,7 +90,7 @@ class LearnedDistance:
         return result
 
     def predict(self, features: Matrix) -> Vector:
-        """Distances of pairs from their features, which are brought to the regressor's unit in place: (pairs,).
+        """Distances of pairs from their features, which are converted to the regressor's unit in place: (pairs,).
 
         A negative prediction counts as 0.
 
@@ -110,27 +104,18 @@ class LearnedDistance:
         np.clip(features, None, MAX_SCALED_DISTANCE, out=features)
         return np.clip(_predict(self.regressor, features), 0.0, None) * self.scale
 
-    def to_stored(self) -> dict[str, Any]:
-        """Fields as they are written: the regressor by how to fit it again."""
-        return vars(self) | {"regressor": store(self.regressor, self.pairs)}
-
-    @classmethod
-    def from_stored(cls, regressor: StoredRegressor, pairs: TrainingPairs | None, **rest: Any) -> "LearnedDistance":
-        """Model of what was read from a file."""
-        return cls(regressor=restore(regressor, pairs), pairs=pairs, **rest)
-
     def check_stored(self) -> None:
-        """Check what was read from a file: errors and units that make sense."""
+        """Check what was read from a file: the error is not negative, the scale positive."""
         expect(self.error >= 0 and self.scale > 0, "an error from 0 and a positive scale")
         expect(self.imputers, "an imputer")
         expect_shape(self.importances, (-1,), "importances")
 
     def check_fits(self, n_columns: int, size: int, n_bins: int) -> None:
-        """Check that what was read from a file measures rows of ``n_columns`` columns, ``size`` of them in a matrix."""
+        """Check that what was read from a file fits rows of ``n_columns`` input columns and ``size`` matrix columns."""
         n_features = 2 * n_columns + len(self.imputers)
         _check_imputers(self.imputers, size, n_bins * n_features)
         expect_shape(self.importances, (n_features,), "importances")
-        found = 0 if self.pairs is None else self.pairs.n_indicators + self.pairs.imputed.shape[1]
+        found = self.regressor.n_features if isinstance(self.regressor, Forest | LinearModel) else None
         expect(found == n_features, f"a regressor of {n_features} features, not {found}")
 
 
@@ -163,15 +148,15 @@ class ImputedDistance:
         expect_shape(self.importances, (-1,), "importances")
 
     def check_fits(self, n_columns: int, size: int, n_bins: int) -> None:
-        """Check that what was read from a file measures rows of ``n_columns`` columns, ``size`` of them in a matrix."""
+        """Check that what was read from a file fits rows of ``n_columns`` input columns and ``size`` matrix columns."""
         _check_imputers((self.imputer,), size, n_bins * (2 * n_columns + 1))
 
 
-def _check_imputers(imputers: tuple[FittedImputer, ...], size: int, work: int) -> None:
+def _check_imputers(imputers: tuple[FittedImputer, ...], size: int, n_cells: int) -> None:
     for imputer in imputers:
         constants = imputer.constants if isinstance(imputer, ConstantFill | ChainedRegressions) else np.empty(0)
         expect_shape(constants, (size,), "constants of an imputer")
-    expect(work <= MAX_WORK, "fewer bins and columns")
+    expect(n_cells <= MAX_CENTRE_CELLS, "fewer bins and columns")
 
 
 def default_regressor(rng: np.random.Generator) -> Any:
@@ -198,7 +183,7 @@ def training_rates(rates: Vector) -> Vector:
     rates : (columns,) array
         The same if they hide a cell in at least a fifth of the rows. Otherwise they are multiplied until they do, since
         too few hidden cells teach nothing. If nothing is missing in the reference, all columns get the same rate, so
-        that windows with missing values can be counted nevertheless.
+        that windows with missing values can still be counted.
 
     Examples
     --------
@@ -273,8 +258,7 @@ def learn_distance(
     error = _validation_error(template, features, distances, folds, n_splits) * scale
     fitted = _fit(template, features, distances)
     importances = _importances(fitted, features, distances, rng)
-    pairs = _keep_pairs(fitted, features, distances, len(imputers))
-    return LearnedDistance(fitted, imputers, error, importances, scale, pairs)
+    return LearnedDistance(as_record(fitted, features), imputers, error, importances, scale)
 
 
 def published_regressor() -> Any:
@@ -283,7 +267,7 @@ def published_regressor() -> Any:
 
 
 def _seeded(regressor: Regressor, rng: np.random.Generator) -> Any:
-    """Copy of a regressor; if its seed is open it is drawn, so that the same ``random_state`` gives the same result."""
+    """Copy of a regressor; if it has no seed, one is drawn, so that the same ``random_state`` gives the same result."""
     copy: Any = clone(regressor, safe=False)
     settings = copy.get_params() if hasattr(copy, "get_params") else {}
     if "random_state" in settings and settings["random_state"] is None:
@@ -293,21 +277,13 @@ def _seeded(regressor: Regressor, rng: np.random.Generator) -> Any:
 
 def _fit(template: Regressor, features: Matrix, distances: Vector) -> Any:
     fitted: Any = clone(template, safe=False)
-    # The order in which threads add numbers varies: the same seed would give other digits on another machine.
+    # Threads add numbers in varying order: the same seed would give other digits on another machine.
     with limit_threads(None):
         fitted.fit(features, distances)
     return fitted
 
 
-def _keep_pairs(fitted: Regressor, features: Matrix, distances: Vector, n_imputers: int) -> TrainingPairs | None:
-    """Training pairs, if the regressor can be stored and they are not too many."""
-    bytes_per_pair = -(-features.shape[1] // 8) + 8 * (n_imputers + 1)
-    affordable = len(features) * bytes_per_pair <= MAX_KEPT_BYTES
-    storable = type(fitted) in REGRESSORS.values()
-    return TrainingPairs.of(features, distances, n_imputers) if storable and affordable else None
-
-
-def _predict(regressor: Regressor, features: Matrix) -> Vector:
+def _predict(regressor: Any, features: Matrix) -> Vector:
     """Predictions as a vector of finite numbers; anything else raises a ParameterError that names the regressor."""
     try:
         predicted = np.asarray(regressor.predict(features), dtype=float).reshape(-1)
@@ -322,7 +298,7 @@ def _predict(regressor: Regressor, features: Matrix) -> Vector:
 
 
 def _draw_hidden(n_rows: int, rates: Vector, rng: np.random.Generator) -> Mask:
-    """Cells to hide, in at least a fifth of the rows: by chance alone a small table might get none."""
+    """Mask of cells to hide, in at least a fifth of the rows: by chance alone, a small table might get none."""
     hidden = draw_mask(n_rows, rates, rng)
     untouched = rng.permutation(np.flatnonzero(~np.any(hidden, axis=1)))
     n_lacking = int(np.ceil(MIN_MASKED_SHARE * n_rows)) - (n_rows - len(untouched))
@@ -379,12 +355,12 @@ def _training_features(
     return features
 
 
-def _pair_distances(one: Matrix, two: Matrix, first: Indices, second: Indices) -> Vector:
-    """Euclidean distances of rows ``first`` of one matrix to rows ``second`` of another, chunk by chunk: (pairs,)."""
+def _pair_distances(one: Matrix, other: Matrix, first: Indices, second: Indices) -> Vector:
+    """Euclidean distances between rows ``first`` of one matrix and rows ``second`` of another: (pairs,)."""
     result = np.empty(len(first))
     for start in range(0, len(first), CHUNK_PAIRS):
         part = slice(start, start + CHUNK_PAIRS)
-        result[part] = np.linalg.norm(one[first[part]] - two[second[part]], axis=1)
+        result[part] = np.linalg.norm(one[first[part]] - other[second[part]], axis=1)
     return result
 
 
@@ -421,7 +397,7 @@ def _validation_error(
 
 
 def _importances(fitted: Any, features: Matrix, distances: Vector, rng: np.random.Generator) -> Vector:
-    """Importances of the features, in all 1: the regressor's own if it has them, otherwise by permutation."""
+    """Importances of the features, which sum to 1: the regressor's own if it has them, otherwise by permutation."""
     raw = getattr(fitted, "feature_importances_", None)
     if raw is None:
         raw = _permutation_importances(fitted, features, distances, rng)

@@ -1,4 +1,4 @@
-"""Weights of bins from distances and their error: the fuzzy half of MDL-FWF.
+"""Fuzzy weights of bins, computed from distances and their error (paper: Alg. 2).
 
 A membership is a function that takes distances (rows, bins) and their error, and returns degrees of membership of the
 same shape, in which the nearest bin has 1. `fuzzy_weights` keeps the degrees of the nearest Q bins and divides those of
@@ -66,7 +66,7 @@ def gaussian(distances: Matrix, error: ArrayLike) -> Matrix:
 
 
 def crisp(distances: Matrix, error: ArrayLike) -> Matrix:  # noqa: ARG001
-    """Degrees of membership that put each row into its nearest bin only; of equally near bins, into the first.
+    """Degrees of membership that put each row into its nearest bin only, or into the first of equally near ones.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The fitted reference of MDL-FWF, which counts and tests: encoding, distances, bins and memberships put together."""
+"""The fitted reference of MDL-FWF, which counts and tests rows by their distances to bins and their memberships."""
 
 import hashlib
 from dataclasses import dataclass, replace
@@ -24,7 +24,7 @@ from gapdrift.tables.schema import Schema, learn_schema
 __all__ = ["MIN_ROWS", "FuzzyReference", "FuzzySettings", "fit_fuzzy_reference"]
 
 MIN_ROWS = 20
-"""Smallest number of reference rows: two bins of ten rows are the least that Pearson's test can do with."""
+"""Smallest number of reference rows: Pearson's test needs at least two bins of ten rows."""
 
 MIN_COMPLETE_PER_BIN = 5
 """With fewer complete rows for each bin than this, bins and distances are learned on imputed rows instead."""
@@ -32,8 +32,8 @@ MIN_COMPLETE_PER_BIN = 5
 FINGERPRINT_ROWS = 8
 """Reference rows whose predicted distances, with cells hidden, enter the fingerprint."""
 
-CHUNK_ROWS = 16_384
-"""Rows counted at once."""
+COUNTED_ROWS = 16_384
+"""Number of rows that are counted at once."""
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ class FuzzyReference:
         n_bins, size, n_columns = len(self.partition), len(self.schema.owner), len(self.schema.columns)
         expect(n_bins > 0, "bins")
         expect_shape(self.partition.centres, (n_bins, size), "centres")
-        expect(self.membership in MEMBERSHIPS, f"a membership out of {', '.join(MEMBERSHIPS)}")
+        expect(self.membership in MEMBERSHIPS, f"a membership among {', '.join(MEMBERSHIPS)}")
         expect(self.top_q is None or self.top_q > 0, "top_q from 1")
         expect_shape(self.has_missing, (n_columns,), "marks of missing values")
         shapes = {"weights": (n_bins,), "products": (n_bins, n_bins), "missing": (n_columns,)}
@@ -176,7 +176,7 @@ def _choose_bins(n_rows: int, settings: FuzzySettings) -> tuple[int, tuple[str, 
     if n_rows < n_bins * ROWS_PER_BIN:
         note = (
             f"The reference has {n_rows} rows for {n_bins} bins: fewer than the {ROWS_PER_BIN} for each that "
-            "Pearson's test is held to need."
+            "Pearson's test is said to need."
         )
         return n_bins, (note,)
     return n_bins, ()
@@ -226,7 +226,7 @@ def _fit_distance(
 
 
 def _has_values(schema: Schema) -> Mask:
-    """Whether an input column has values; one without has no cell to hide, and its missing rate of 1 would mislead."""
+    """Whether each input column has values; one without has none to hide, and its missing rate of 1 would mislead."""
     return np.isin(np.arange(len(schema.columns)), schema.owner)
 
 
@@ -234,7 +234,7 @@ def _rate_notes(rows: Encoded, schema: Schema) -> tuple[str, ...]:
     rates = missing_rates(rows.missing[:, _has_values(schema)])
     if np.array_equal(training_rates(rates), rates):
         return ()
-    return ("The reference has few gaps: distances were learned with cells hidden at higher rates than its own.",)
+    return ("Few values of the reference are missing: distances were learned with cells hidden at higher rates.",)
 
 
 def _bin_notes(partition: Partition, n_bins: int, settings: FuzzySettings) -> tuple[str, ...]:
@@ -249,14 +249,14 @@ def _bin_notes(partition: Partition, n_bins: int, settings: FuzzySettings) -> tu
 def _count(reference: FuzzyReference, rows: Encoded) -> Evidence:
     n_bins = len(reference.partition)
     weights, products = np.zeros(n_bins), np.zeros((n_bins, n_bins))
-    for start in range(0, len(rows), CHUNK_ROWS):
-        part = slice(start, start + CHUNK_ROWS)
+    for start in range(0, len(rows), COUNTED_ROWS):
+        part = slice(start, start + COUNTED_ROWS)
         row_weights = _row_weights(reference, rows.values[part], rows.missing[part])
         weights += row_weights.sum(axis=0)
         products += row_weights.T @ row_weights
     newly_missing = rows.missing.any(axis=0) & ~reference.has_missing
     names = [name for name, new in zip(reference.schema.names, newly_missing, strict=True) if new]
-    notes = {f"Column {name!r} has gaps here but none in the reference." for name in names}
+    notes = {f"Column {name!r} has missing values here but none in the reference." for name in names}
     sums = {"weights": weights, "products": products, "missing": rows.missing.sum(axis=0)}
     return Evidence(len(rows), sums, reference.origin, rows.notes | notes)
 
@@ -283,10 +283,10 @@ def _fingerprint(
     settings: FuzzySettings,
     rows: Encoded,
 ) -> str:
-    """Short text that differs where counts would.
+    """Short text that differs between references that would count rows differently.
 
-    What the distance model predicts is probed on a few reference rows: the first has all its cells hidden, each of the
-    others has one column hidden.
+    It includes what the distance model predicts for a few reference rows: the first has all its cells hidden, each of
+    the others has one column hidden.
     """
     text = repr((schema.named, schema.columns, settings.membership, settings.top_q, distance.error))
     hidden = np.eye(FINGERPRINT_ROWS, len(schema.columns), k=-1, dtype=bool)
@@ -297,7 +297,7 @@ def _fingerprint(
 
 
 def _feature_findings(reference: FuzzyReference, window: Evidence) -> tuple[FeatureFinding, ...]:
-    """Shares of missing cells of each column; none of a window without rows, which has no shares."""
+    """Shares of missing cells in each column; empty for a window without rows, which has no shares."""
     if not window.n_rows:
         return ()
     after = window.sums["missing"] / window.n_rows
@@ -308,7 +308,7 @@ def _feature_findings(reference: FuzzyReference, window: Evidence) -> tuple[Feat
 
 
 def _bin_findings(reference: FuzzyReference, window: Evidence, finding: Finding) -> tuple[BinFinding, ...]:
-    """Shares of rows in each bin; none of a window without rows, which has no shares."""
+    """Shares of rows in each bin; empty for a window without rows, which has no shares."""
     if not window.n_rows:
         return ()
     before = reference.evidence.sums["weights"] / reference.evidence.n_rows
@@ -335,7 +335,7 @@ def describe_centre(centre: Vector, schema: Schema) -> dict[str, float | str]:
 
 
 def _test_notes(reference: FuzzyReference, window: Evidence, finding: Finding) -> tuple[str, ...]:
-    """Sentences about a test that is impossible or only approximate."""
+    """Sentences about a test that was impossible or is only approximate."""
     if not finding.determined:
         return (finding.reason,)
     expected = expected_frequencies(reference.evidence.sums["weights"], window.sums["weights"])

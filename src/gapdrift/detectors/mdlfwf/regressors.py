@@ -1,19 +1,16 @@
-"""Regressors that distances are learned with, and how they are stored: without pickle or scikit-learn's private parts.
+"""Regressors that distances are learned with, as plain records: without pickle, and without scikit-learn to predict.
 
-A regressor is stored by its settings and its training pairs. Loading fits it to the same pairs again, and a checksum of
-its predictions shows whether the two fits are the same.
+A fitted regressor is taken over as the numbers that it consists of: the coefficients of a linear model, the nodes of
+trees. The record predicts from then on and is what is stored, so that saving and loading cannot change a prediction.
 """
 
-import hashlib
-import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-import sklearn
-from numpy.typing import NDArray
 from sklearn.ensemble import (
     ExtraTreesRegressor,
     GradientBoostingRegressor,
@@ -22,49 +19,35 @@ from sklearn.ensemble import (
 )
 from sklearn.linear_model import LinearRegression, Ridge
 
-from gapdrift._threads import limit_threads
-from gapdrift._typing import Matrix, Vector
+from gapdrift._typing import Indices, Mask, Matrix, Vector
 from gapdrift.errors import StorageError
-from gapdrift.persistence.records import expect, expect_shape, stored
-from gapdrift.tables.schema import MAX_COLUMNS
+from gapdrift.persistence.records import expect, expect_range, expect_shape, stored
 
 __all__ = [
     "REGRESSORS",
+    "Forest",
+    "LinearModel",
     "Recipe",
     "Regressor",
-    "StoredRegressor",
-    "TrainingPairs",
+    "as_record",
     "make_regressor",
     "recipe_of",
-    "restore",
-    "store",
 ]
-
-_TREES = (ExtraTreesRegressor, GradientBoostingRegressor, HistGradientBoostingRegressor, RandomForestRegressor)
-
-REGRESSORS: Mapping[str, Any] = MappingProxyType({cls.__name__: cls for cls in (*_TREES, LinearRegression, Ridge)})
-"""Regressors that can be stored. A name in a file must be one of these; nothing else is looked up by it."""
 
 MAX_TEXT = 100
 """Largest number of characters of a setting."""
 
-MAX_WORK = 1_000_000_000
-"""Largest trees x levels x pairs x features of a regressor: fitting it again takes about a minute."""
+MAX_NODES = 2_500_000
+"""Largest number of nodes of all trees that are stored: 100 MB, three quarters of what a file may hold."""
 
-MAX_FEATURE_CELLS = 8_000_000
-"""Largest pairs x features of a regressor: 64 MB."""
+MAX_STEPS = 100_000
+"""Largest trees x levels that are stored: the prediction for a pair takes as many steps, about a millisecond."""
 
-MAX_TREE_BYTES = 64 * 2**20
-"""Largest memory of the trees that a fit makes, or of the histograms that it makes them with."""
+NODES_AT_ONCE = 30_000
+"""Trees x pairs that go down one level at once."""
 
-BYTES_PER_HISTOGRAM = 256 * 24
-"""Memory of the histogram of one feature in one leaf."""
-
-BYTES_PER_LEAF = 150
-"""Memory of a leaf of a tree, with its share of the nodes above."""
-
-MAX_STEPS = 15_000
-"""Steps after which scikit-learn's iterative solvers stop where no ``max_iter`` is given."""
+OUTPUTS = ("sum", "mean", "exp")
+"""What a forest predicts: the sum of its trees, their mean, or the exponential of the sum."""
 
 Setting = str | int | float | bool | None
 
@@ -84,46 +67,130 @@ class Regressor(Protocol):
 
 @stored
 @dataclass(frozen=True, eq=False)
-class TrainingPairs:
-    """The pairs that a regressor was fitted on, so that it can be fitted again: no row is among them.
+class LinearModel:
+    """A linear regression, with one coefficient for each feature."""
+
+    coefficients: Vector
+    intercept: float
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return len(self.coefficients)
+
+    def predict(self, X: Matrix) -> Vector:
+        """Distances of pairs: (pairs,)."""
+        result: Vector = X @ self.coefficients + self.intercept
+        return result
+
+    def check_stored(self) -> None:
+        """Check what was read from a file."""
+        expect_shape(self.coefficients, (-1,), "coefficients")
+
+
+@stored
+@dataclass(frozen=True, eq=False)
+class Forest:
+    """Regression trees whose predictions are added up.
 
     Parameters
     ----------
-    packed_missing : (pairs, bytes) array of uint8
-        Missing cells of the first row, then of the second, eight to a byte.
-    n_indicators : int
-        Twice the number of columns.
-    imputed : (pairs, imputers) array
-        Distances after each imputation, in the regressor's unit.
-    distances : (pairs,) array
-        What the regressor learned, in its unit.
+    n_features : int
+    single_precision : bool
+        Whether features are rounded to single precision before they are compared.
+    start : float
+        Added to the sum of the trees.
+    output : str
+        One of `OUTPUTS`.
+    roots : (trees,) array
+        First node of each tree.
+    feature : (nodes,) array
+        Feature that a node compares; 0 in a leaf.
+    threshold : (nodes,) array
+        A pair goes to the first child of a node if its feature is at most this, otherwise to the second.
+    children : (nodes, 2) array
+        They come after their parent; those of a leaf are the leaf itself.
+    value : (nodes,) array
+        What a leaf predicts.
+
+    Notes
+    -----
+    Trees are added in their order, as scikit-learn does. Predictions are those of scikit-learn to the bit, except that
+    the last digits of a `GradientBoostingRegressor` may differ on processors that multiply and add in one step (ARM).
     """
 
-    packed_missing: NDArray[np.uint8]
-    n_indicators: int
-    imputed: Matrix
-    distances: Vector
+    n_features: int
+    single_precision: bool
+    start: float
+    output: str
+    roots: Indices
+    feature: Indices
+    threshold: Vector
+    children: Indices
+    value: Vector
 
-    @classmethod
-    def of(cls, features: Matrix, distances: Vector, n_imputers: int) -> "TrainingPairs":
-        """Pairs from the features and distances that were fitted."""
-        packed = np.packbits(features[:, :-n_imputers] > 0, axis=1)
-        return cls(packed, features.shape[1] - n_imputers, features[:, -n_imputers:].copy(), distances)
+    def predict(self, X: Matrix) -> Vector:
+        """Distances of pairs: (pairs,)."""
+        cells = np.asarray(X, dtype=np.float32 if self.single_precision else float).ravel()
+        first_cell = np.arange(len(X)) * self.n_features
+        total = np.full(len(X), self.start)
+        at_once = NODES_AT_ONCE // max(len(X), 1) + 1
+        for start in range(0, len(self.roots), at_once):
+            leaves = self._leaves(cells, first_cell, self.roots[start : start + at_once])
+            # One tree after the other: the order decides the last digits.
+            for values in self.value.take(leaves):
+                total += values
+        if self.output == "mean":
+            total /= len(self.roots)
+        return np.exp(total) if self.output == "exp" else total
 
-    def features(self) -> Matrix:
-        """Features that were fitted: (pairs, features)."""
-        features = np.empty((len(self.distances), self.n_indicators + self.imputed.shape[1]))
-        features[:, : self.n_indicators] = np.unpackbits(self.packed_missing, axis=1, count=self.n_indicators)
-        features[:, self.n_indicators :] = self.imputed
-        return features
+    def _leaves(self, cells: Any, first_cell: Indices, roots: Indices) -> Indices:
+        """Leaf that each pair ends in: (trees, pairs)."""
+        nodes, children = np.repeat(roots[:, None], len(first_cell), axis=1), self.children.ravel()
+        while self._is_inner.take(nodes).any():
+            is_greater = cells.take(first_cell + self.feature.take(nodes)) > self.threshold.take(nodes)
+            nodes = children.take(2 * nodes + is_greater)
+        return nodes
+
+    @cached_property
+    def _is_inner(self) -> Mask:
+        """Whether a node has children: (nodes,)."""
+        is_inner: Mask = np.any(self.children != np.arange(len(self.children))[:, None], axis=1)
+        return is_inner
+
+    def to_stored(self) -> dict[str, Any]:
+        """Fields as they are written, once they are known to be few enough to be read."""
+        self._check_size()
+        return vars(self)
 
     def check_stored(self) -> None:
-        """Check what was read from a file: as many of each."""
-        n_pairs = len(np.atleast_1d(self.distances))
-        expect_shape(self.distances, (n_pairs,), "distances of pairs")
-        expect_shape(self.imputed, (n_pairs, -1), "imputed distances of pairs")
-        expect(0 <= self.n_indicators <= 2 * MAX_COLUMNS, "marks of missing cells of pairs")
-        expect_shape(self.packed_missing, (n_pairs, -(-self.n_indicators // 8)), "marks of missing cells of pairs")
+        """Check what was read from a file: every way through a tree ends in a leaf, after not too many steps."""
+        n_nodes = len(np.atleast_1d(self.feature))
+        for array in (self.feature, self.threshold, self.value):
+            expect_shape(array, (n_nodes,), "features, thresholds and values of nodes")
+        expect_shape(self.children, (n_nodes, 2), "children of nodes")
+        expect_shape(self.roots, (-1,), "roots of trees")
+        expect(self.output in OUTPUTS, f"an output out of {', '.join(OUTPUTS)}")
+        expect(len(self.roots) > 0, "trees")
+        expect_range(self.feature, 0, self.n_features, "features")
+        parents, children = np.flatnonzero(self._is_inner), self.children[self._is_inner]
+        expect((children > parents[:, None]).all(), "children after their parents")
+        reached = np.sort(np.concatenate([self.roots, children.ravel()]))
+        expect(np.array_equal(reached, np.arange(n_nodes)), "trees in which one way leads to each node")
+        self._check_size()
+
+    def _check_size(self) -> None:
+        """Raise a StorageError where there are too many nodes, or too many steps to the leaves."""
+        n_levels, nodes = 0, self.roots
+        while len(nodes) and n_levels * len(self.roots) <= MAX_STEPS:
+            n_levels += 1
+            nodes = self.children[nodes[self._is_inner[nodes]]].ravel()
+        if n_levels * len(self.roots) > MAX_STEPS or len(self.feature) > MAX_NODES:
+            raise StorageError(
+                f"The regressor has {len(self.roots):,} trees with {len(self.feature):,} nodes on {n_levels:,} or more "
+                f"levels, expected at most {MAX_NODES:,} nodes and {MAX_STEPS:,} trees x levels. Use fewer or smaller "
+                "trees (max_depth, max_leaf_nodes), or a smaller max_pairs."
+            )
 
 
 @stored
@@ -135,7 +202,7 @@ class Recipe:
     settings: Mapping[str, Setting]
 
     def check_stored(self) -> None:
-        """Raise a StorageError where the class or a setting is not known, or would make results depend on threads."""
+        """Raise a StorageError where the class or a setting is not known."""
         if self.name not in REGRESSORS:
             raise StorageError(f"The regressor {self.name[:MAX_TEXT]!r} is not one of {', '.join(REGRESSORS)}.")
         known = REGRESSORS[self.name]().get_params(deep=False)
@@ -145,30 +212,6 @@ class Recipe:
             text = isinstance(value, str) and len(value) > MAX_TEXT
             if key not in known or number or text:
                 raise StorageError(f"The regressor {self.name} has the setting {key[:MAX_TEXT]!r} in a way not known.")
-        if self.settings.get("n_jobs") not in {None, 1}:
-            raise StorageError(
-                f"The regressor {self.name} has n_jobs={self.settings['n_jobs']}, expected None or 1: threads add up "
-                "in any order, and what is loaded could not be the same to the bit."
-            )
-
-
-@stored
-@dataclass(frozen=True)
-class StoredRegressor:
-    """How to fit a regressor again, and how to tell that it has become the same.
-
-    Parameters
-    ----------
-    recipe : Recipe
-    digest : str
-        SHA-256 of its predictions for the training pairs.
-    library : str
-        Version of scikit-learn that it was first fitted with.
-    """
-
-    recipe: Recipe
-    digest: str
-    library: str
 
 
 def recipe_of(regressor: Any) -> Recipe:
@@ -202,101 +245,6 @@ def make_regressor(recipe: Recipe) -> Any:
     return REGRESSORS[recipe.name](**recipe.settings)
 
 
-def store(regressor: Any, pairs: TrainingPairs | None) -> StoredRegressor:
-    """Form in which a fitted regressor is stored.
-
-    Parameters
-    ----------
-    regressor : scikit-learn regressor
-        Fitted on the pairs.
-    pairs : TrainingPairs or None
-        None means that they were too many to be kept, which is an error.
-    """
-    recipe = recipe_of(regressor)
-    if pairs is None:
-        raise StorageError(
-            f"The regressor {recipe.name} was fitted on so many pairs that they were not kept, and it cannot be stored "
-            "without them. Use a smaller max_pairs, such as 10000."
-        )
-    _check_effort(recipe, pairs)
-    with limit_threads(None):
-        return StoredRegressor(recipe, _digest(regressor, pairs), sklearn.__version__)
-
-
-def restore(written: StoredRegressor, pairs: TrainingPairs | None) -> Regressor:
-    """Regressor as it was when it was stored, fitted again.
-
-    Parameters
-    ----------
-    written : StoredRegressor
-        Checked for soundness, like the pairs.
-    pairs : TrainingPairs or None
-        None, in a file, is an error.
-    """
-    if pairs is None:
-        raise StorageError("The content of the file is not sound: expected the training pairs of its regressor.")
-    _check_effort(written.recipe, pairs)
-    regressor = make_regressor(written.recipe)
-    try:
-        # The user was warned when it was fitted for the first time.
-        with warnings.catch_warnings(), limit_threads(None):
-            warnings.simplefilter("ignore")
-            regressor.fit(pairs.features(), pairs.distances)
-            digest = _digest(regressor, pairs)
-    # Settings and numbers come from a file: whatever scikit-learn has to say to them is not for the user to sort out.
-    except Exception as error:
-        raise StorageError(f"The regressor {written.recipe.name} cannot be fitted again: {error}") from error
-    if digest != written.digest:
-        raise StorageError(
-            f"The regressor {written.recipe.name} was saved with scikit-learn {written.library[:MAX_TEXT]}; fitted "
-            f"again with scikit-learn {sklearn.__version__} it predicts other distances. Load it with the former, on a "
-            "machine of the same kind, or fit the detector again."
-        )
-    result: Regressor = regressor
-    return result
-
-
-def _check_effort(recipe: Recipe, pairs: TrainingPairs) -> None:
-    """Raise a StorageError where fitting again would take too long or too much memory."""
-    n_pairs, n_features = len(pairs.distances), pairs.n_indicators + pairs.imputed.shape[1]
-    steps, n_bytes = _effort(recipe, n_pairs, n_features)
-    cells = n_pairs * n_features
-    if cells > MAX_FEATURE_CELLS or steps * cells > MAX_WORK or n_bytes > MAX_TREE_BYTES:
-        raise StorageError(
-            f"The regressor {recipe.name}, learned from {n_pairs:,} pairs with {n_features:,} features, is too large "
-            "to be stored: it has to be fitted again when it is loaded. Use fewer trees, a smaller max_depth or "
-            "max_leaf_nodes, a smaller max_pairs, or fewer columns."
-        )
-
-
-def _effort(recipe: Recipe, n_pairs: int, n_features: int) -> tuple[int, int]:
-    """How often a fit goes over all its cells at worst, and the bytes of its trees."""
-    if recipe.name in {"LinearRegression", "Ridge"}:
-        direct = recipe.settings.get("solver", "auto") in {"auto", "cholesky", "svd"}
-        iterative = not direct or recipe.settings.get("positive", False)
-        return (_whole(recipe, "max_iter", MAX_STEPS) if iterative else n_features), 0
-    if recipe.name == "HistGradientBoostingRegressor":
-        n_leaves = min(_whole(recipe, "max_leaf_nodes", n_pairs), n_pairs)
-        return _whole(recipe, "max_iter", MAX_STEPS), n_leaves * n_features * BYTES_PER_HISTOGRAM
-    if recipe.settings.get("criterion") == "absolute_error":
-        raise StorageError(f"The regressor {recipe.name} has criterion='absolute_error', too slow to be fitted again.")
-    # A tree without limits may split off one pair at each level.
-    n_levels = min(_whole(recipe, "max_depth", n_pairs), _whole(recipe, "max_leaf_nodes", n_pairs), n_pairs)
-    n_leaves = min(_whole(recipe, "max_leaf_nodes", n_pairs), n_pairs, 2 ** min(n_levels, 30))
-    n_trees = _whole(recipe, "n_estimators", MAX_STEPS)
-    return n_trees * n_levels, n_trees * n_leaves * BYTES_PER_LEAF
-
-
-def _whole(recipe: Recipe, name: str, unlimited: int) -> int:
-    """Setting that is a positive whole number, or ``unlimited`` where it is None."""
-    value = (REGRESSORS[recipe.name]().get_params(deep=False) | recipe.settings)[name]
-    if value is None:
-        return unlimited
-    if type(value) is not int or not 0 < value <= 10**9:
-        raise StorageError(f"The regressor {recipe.name} has the setting {name!r} in a way not known.")
-    return value
-
-
 def _json_value(value: Any) -> Setting:
     """Setting as JSON knows it."""
     if isinstance(value, np.generic):
@@ -309,6 +257,77 @@ def _json_value(value: Any) -> Setting:
     )
 
 
-def _digest(regressor: Any, pairs: TrainingPairs) -> str:
-    predicted = np.asarray(regressor.predict(pairs.features()), dtype="<f8")
-    return hashlib.sha256(predicted.tobytes()).hexdigest()
+def as_record(regressor: Any, features: Matrix) -> Any:
+    """Record that predicts what a fitted regressor predicts, or else the regressor itself, which cannot be stored.
+
+    Both must predict the same for ``features``, a (pairs, features) array. Histogram boosting has no public
+    attribute with its trees: they are read from private ones, which are the same in scikit-learn 1.5 and 1.9. If they
+    change, the regressor itself predicts, as one of another class does.
+    """
+    if type(regressor) not in _CONVERTERS:
+        return regressor
+    try:
+        record = _CONVERTERS[type(regressor)](regressor)
+        same = np.allclose(record.predict(features), regressor.predict(features), rtol=1e-9)
+    except (AttributeError, LookupError, TypeError, ValueError):
+        same = False
+    return record if same else regressor
+
+
+def _from_linear(regressor: Any) -> LinearModel:
+    return LinearModel(np.array(regressor.coef_, dtype=float), float(regressor.intercept_))
+
+
+def _from_forest(regressor: Any) -> Forest:
+    nodes = [_nodes_of(tree.tree_) for tree in regressor.estimators_]
+    return _join(nodes, regressor.n_features_in_, single_precision=True, output="mean")
+
+
+def _from_boosting(regressor: Any) -> Forest:
+    nodes = [_nodes_of(tree.tree_, regressor.learning_rate) for tree in regressor.estimators_[:, 0]]
+    start = 0.0 if regressor.init == "zero" else np.asarray(regressor.init_.constant_).item()
+    return _join(nodes, regressor.n_features_in_, single_precision=True, start=start)
+
+
+def _from_histogram_boosting(regressor: Any) -> Forest:
+    trees = [tree.nodes for (tree,) in regressor._predictors]
+    if any(tree["is_categorical"].any() for tree in trees):
+        raise ValueError("Splits by category have no threshold.")
+    names = ("feature_idx", "num_threshold", "left", "right", "value")
+    nodes = [tuple(tree[name] for name in names) for tree in trees]
+    start = regressor._baseline_prediction.item()
+    output = "exp" if regressor.loss in {"gamma", "poisson"} else "sum"
+    return _join(nodes, regressor.n_features_in_, single_precision=False, start=start, output=output)
+
+
+def _nodes_of(tree: Any, scale: float = 1.0) -> tuple[Any, ...]:
+    return tree.feature, tree.threshold, tree.children_left, tree.children_right, scale * tree.value[:, 0, 0]
+
+
+def _join(
+    trees: list[Any], n_features: int, *, single_precision: bool, start: float = 0.0, output: str = "sum"
+) -> Forest:
+    """Forest of trees, each given by features, thresholds, left and right children (0 or less in a leaf) and values."""
+    feature, threshold, left, right, value = (np.concatenate(arrays) for arrays in zip(*trees, strict=True))
+    sizes = [len(tree[0]) for tree in trees]
+    roots = np.cumsum([0, *sizes[:-1]])
+    is_leaf = left <= 0
+    children = np.column_stack([left, right]) + np.repeat(roots, sizes)[:, None]
+    children[is_leaf] = np.flatnonzero(is_leaf)[:, None]
+    feature, threshold = np.where(is_leaf, 0, feature), np.where(is_leaf, 0.0, threshold)
+    return Forest(n_features, single_precision, start, output, roots, feature, threshold, children, value)
+
+
+_CONVERTERS: Mapping[type, Callable[[Any], LinearModel | Forest]] = MappingProxyType(
+    {
+        ExtraTreesRegressor: _from_forest,
+        GradientBoostingRegressor: _from_boosting,
+        HistGradientBoostingRegressor: _from_histogram_boosting,
+        RandomForestRegressor: _from_forest,
+        LinearRegression: _from_linear,
+        Ridge: _from_linear,
+    }
+)
+
+REGRESSORS: Mapping[str, Any] = MappingProxyType({cls.__name__: cls for cls in _CONVERTERS})
+"""Regressors that can be stored. A name in a file must be one of these; nothing else is looked up by it."""

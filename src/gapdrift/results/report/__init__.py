@@ -1,1 +1,1 @@
-"""Reports: from a result to text, pages and charts that people read."""
+"""Reports: a result as text, pages and charts for readers."""

@@ -1,4 +1,4 @@
-"""Charts of the two distributions of a column as SVG: the reference is filled, the window a line or striped."""
+"""SVG charts of the two distributions of a column: the reference is filled, the window is a line or striped."""
 
 import unicodedata
 from html import escape
@@ -10,12 +10,10 @@ from gapdrift.results.result import Histogram
 
 __all__ = ["HATCH", "draw_distribution", "draw_shares", "draw_spark"]
 
-SPARK = (132.0, 30.0)
-WIDE = 420.0
-TALL = 216.0
+SPARK_SIZE = (132.0, 30.0)
+CHART_WIDTH, CHART_HEIGHT = 420.0, 216.0
 LEFT, RIGHT, TOP, BOTTOM = 44.0, 12.0, 10.0, 42.0
-ROW = 36.0
-NAMES = 118.0
+ROW_HEIGHT, NAME_WIDTH = 36.0, 118.0
 
 HATCH = (
     '<svg class="defs" width="0" height="0" aria-hidden="true"><defs>'
@@ -23,19 +21,19 @@ HATCH = (
     '<rect width="5" height="5" class="stripe-ground"/><rect width="2.4" height="5" class="stripe"/>'
     "</pattern></defs></svg>"
 )
-"""Stripes of the window's bars, which distinguish them without colour."""
+"""Pattern of the window's bars, so that they can be told from the reference's without colour."""
 
 
 def draw_spark(histogram: Histogram) -> str:
-    """Small chart of both distributions, for a line of a table."""
-    width, height = SPARK
-    sides = _sides(histogram)
+    """Small chart of both distributions, for a row of a table (a sparkline)."""
+    width, height = SPARK_SIZE
+    sides = _shares_of_sides(histogram)
     highest = max(max(side, default=0.0) for side in sides) or 1.0
     shares = [[share / highest for share in side] for side in sides]
     draw = _spark_categories if histogram.labels else _spark_steps
     ground = element("path", d=f"M0 {height - 0.5:g}H{width:g}", kind="axis")
     title = "Distribution in reference (filled) and window (line)"
-    return figure(SPARK, title, ground + draw(shares, width, height - 1.0), kind="spark")
+    return figure(SPARK_SIZE, title, ground + draw(shares, width, height - 1.0), kind="spark")
 
 
 def draw_distribution(column: str, histogram: Histogram) -> str:
@@ -43,11 +41,11 @@ def draw_distribution(column: str, histogram: Histogram) -> str:
     return _draw_categories(column, histogram) if histogram.labels else _draw_numbers(column, histogram)
 
 
-def draw_shares(before: float, after: float, largest: float) -> str:
-    """Two bars, one above the other; ``largest`` fills the width."""
+def draw_shares(before: float, after: float, full_width: float) -> str:
+    """Two bars, one above the other; a share of ``full_width`` fills the width."""
     width = 160.0
     bars = "".join(
-        element("rect", x=0.0, y=y, width=max(width * share / largest, 0.8), height=9.0, rx=1.5, kind=kind)
+        element("rect", x=0.0, y=y, width=max(width * share / full_width, 0.8), height=9.0, rx=1.5, kind=kind)
         for y, share, kind in ((1.0, before, "reference"), (13.0, after, "window-bar"))
         if share
     )
@@ -62,7 +60,7 @@ def _draw_categories(column: str, histogram: Histogram) -> str:
         for category, before, after in rows
     )
     title = f"Categories of {shorten(column)}, reference against window"
-    return figure((WIDE, ROW * len(rows) + 6.0), title, _category_rows(rows), detail=detail, kind="chart")
+    return figure((CHART_WIDTH, ROW_HEIGHT * len(rows) + 6.0), title, _category_rows(rows), detail=detail, kind="chart")
 
 
 def _draw_numbers(column: str, histogram: Histogram) -> str:
@@ -70,10 +68,11 @@ def _draw_numbers(column: str, histogram: Histogram) -> str:
     first, second = (intervals[shares.index(max(shares))] for shares in (histogram.reference, histogram.window))
     detail = f"Most frequent: {first} in the reference, {second} in the window."
     title = f"Distribution of {shorten(column)}, reference against window"
-    return figure((WIDE, TALL), title, _number_plot(histogram, intervals, shorten(column)), detail=detail, kind="chart")
+    plot = _number_plot(histogram, intervals, shorten(column))
+    return figure((CHART_WIDTH, CHART_HEIGHT), title, plot, detail=detail, kind="chart")
 
 
-def _sides(histogram: Histogram) -> list[list[float]]:
+def _shares_of_sides(histogram: Histogram) -> list[list[float]]:
     if not histogram.labels:
         return [list(histogram.reference), list(histogram.window)]
     rows = list_categories(histogram)
@@ -98,13 +97,13 @@ def _spark_categories(shares: list[list[float]], width: float, height: float) ->
 
 
 def _number_plot(histogram: Histogram, intervals: list[str], name: str) -> str:
-    sides = _sides(histogram)
+    sides = _shares_of_sides(histogram)
     highest = max(max(side) for side in sides) or 1.0
-    width, tall, bottom = WIDE - LEFT - RIGHT, TALL - TOP - BOTTOM, TALL - BOTTOM
+    width, tall, bottom = CHART_WIDTH - LEFT - RIGHT, CHART_HEIGHT - TOP - BOTTOM, CHART_HEIGHT - BOTTOM
     first, second = (steps([share / highest for share in side], LEFT, width, bottom, tall) for side in sides)
     slot = width / len(intervals)
     hits = "".join(
-        element("rect", _tip(*row), x=LEFT + slot * place, y=TOP, width=slot, height=tall, kind="hit")
+        element("rect", _tooltip(*row), x=LEFT + slot * place, y=TOP, width=slot, height=tall, kind="hit")
         for place, row in enumerate(zip(intervals, *sides, strict=True))
     )
     return (
@@ -113,7 +112,7 @@ def _number_plot(histogram: Histogram, intervals: list[str], name: str) -> str:
         + element("path", d=first, kind="reference-line")
         + element("path", d=second, kind="window-line")
         + _number_axis(histogram.edges[0], histogram.edges[-1], width, bottom)
-        + label(LEFT + width / 2.0, TALL - 6.0, name, anchor="middle", kind="axis-name")
+        + label(LEFT + width / 2.0, CHART_HEIGHT - 6.0, name, anchor="middle", kind="axis-name")
         + hits
     )
 
@@ -142,25 +141,25 @@ def _number_axis(low: float, high: float, width: float, bottom: float) -> str:
 
 def _category_rows(rows: list[CategoryShares]) -> str:
     highest = max(max(row[1:]) for row in rows) if rows else 1.0
-    width = WIDE - NAMES - 52.0
+    width = CHART_WIDTH - NAME_WIDTH - 52.0
     drawn = []
     for place, (category, before, after) in enumerate(rows):
-        top = ROW * place + 4.0
-        drawn.append(label(NAMES - 8.0, top + 18.0, _shorten_to_fit(category), anchor="end", kind="category"))
+        top = ROW_HEIGHT * place + 4.0
+        drawn.append(label(NAME_WIDTH - 8.0, top + 18.0, _shorten_to_fit(category), anchor="end", kind="category"))
         for y, share, kind in ((top, before, "reference"), (top + 14.0, after, "window-bar")):
             length = width * share / (highest or 1.0)
-            drawn.append(element("rect", x=NAMES, y=y, width=length, height=12.0, rx=1.5, kind=kind) if share else "")
-            drawn.append(label(NAMES + length + 6.0, y + 10.0, format_percent(share)))
-        tip = _tip(shorten(category), before, after)
-        drawn.append(element("rect", tip, x=0.0, y=top - 4.0, width=WIDE, height=ROW, kind="hit"))
+            bar = element("rect", x=NAME_WIDTH, y=y, width=length, height=12.0, rx=1.5, kind=kind) if share else ""
+            drawn += [bar, label(NAME_WIDTH + length + 6.0, y + 10.0, format_percent(share))]
+        tooltip = _tooltip(shorten(category), before, after)
+        drawn.append(element("rect", tooltip, x=0.0, y=top - 4.0, width=CHART_WIDTH, height=ROW_HEIGHT, kind="hit"))
     return "".join(drawn)
 
 
 def _shorten_to_fit(category: str, most: int = 16) -> str:
-    """Name of a category that fits beside its bars; wide letters count twice."""
+    """Name of a category, shortened to fit beside its bars; wide letters count twice."""
     wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in category[:most])
     return shorten(category, max(most - wide, 5))
 
 
-def _tip(words: str, before: float, after: float) -> str:
+def _tooltip(words: str, before: float, after: float) -> str:
     return element("title", escape(f"{words}: reference {format_percent(before)}, window {format_percent(after)}"))

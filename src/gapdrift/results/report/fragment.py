@@ -1,4 +1,4 @@
-"""Compact piece of HTML for notebooks: its style stays inside its own class."""
+"""Short HTML for notebooks, whose style applies to nothing else on the page."""
 
 from gapdrift.results.report.assets import read_asset
 from gapdrift.results.report.charts import draw_spark
@@ -10,18 +10,18 @@ from gapdrift.results.result import DriftResult, FeatureFinding
 
 __all__ = ["render_fragment"]
 
-MAX_ROWS = 8
-"""Columns in the table."""
+NOTEBOOK_COLUMNS = 8
+"""Largest number of columns in the table."""
 
 
 def render_fragment(result: DriftResult) -> str:
-    """Verdict, key facts and leading columns.
+    """Verdict, key facts and the columns that changed most, as HTML.
 
     Returns
     -------
     html : str
-        An element of class ``gapdrift-result`` with a style that reaches nothing else. Text and lines take the
-        colours of the notebook, light or dark.
+        An element of class ``gapdrift-result``, with a style for this class only. Text and lines have the colours of
+        the notebook, light or dark.
     """
     sentences = [say_how_sure(result), say_what_stayed(result), say_next_step(result)]
     rows = f"{format_count(result.n_reference, 'row')} in the reference, {format_count(result.n_window)} in the window"
@@ -45,9 +45,9 @@ def _render_columns(result: DriftResult) -> str:
     heads = "".join(
         f'<th scope="col">{words}</th>' for words in ("Column", "Distribution", "Adjusted p", "Effect size", "Missing")
     )
-    rest = len(ranked) - MAX_ROWS
+    rest = len(ranked) - NOTEBOOK_COLUMNS
     more = f'<p class="gd-fine">and {format_count(rest, "more column")}</p>' if rest > 0 else ""
-    body = "".join(_render_row(feature) for feature in ranked[:MAX_ROWS])
+    body = "".join(_render_row(feature) for feature in ranked[:NOTEBOOK_COLUMNS])
     return f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>{more}"
 
 

@@ -1,4 +1,4 @@
-"""What the histograms of a column show: where its median lies, which category changed, whether the two look alike."""
+"""What the histograms of a column show: its medians, the category that changed most, whether the two look alike."""
 
 import math
 from collections.abc import Sequence
@@ -10,15 +10,15 @@ from gapdrift.results.result import DriftResult, FeatureFinding, Histogram
 
 __all__ = ["CategoryShares", "describe_change", "list_categories", "looks_alike", "name_intervals"]
 
-MAX_CATEGORIES = 12
-"""Categories that are drawn; the others are drawn as one."""
+MAX_DRAWN = 12
+"""Largest number of categories that are drawn; the rarest share one bar."""
 
 CategoryShares = tuple[str, float, float]
 """A category with its share in the reference and in the window."""
 
 
 def describe_change(feature: FeatureFinding, histogram: Histogram, result: DriftResult) -> Phrase:
-    """What changed in a column, as far as its own distribution shows it."""
+    """What changed in a column, as far as its own distribution shows."""
     sides = {"reference": histogram.reference, "window": histogram.window}
     empty = [side for side, shares in sides.items() if not sum(shares)]
     if empty:
@@ -30,11 +30,11 @@ def describe_change(feature: FeatureFinding, histogram: Histogram, result: Drift
         return words
     if not (result.drift and has_changed_values(feature, result.alpha)):
         return (*words, " The two look alike.")
-    return (*words, " By itself it looks as before: what changed is how it goes with other columns.")
+    return (*words, " By itself it looks as before: what changed is how it is related to other columns.")
 
 
 def name_intervals(histogram: Histogram) -> list[str]:
-    """Words for the intervals of a column of numbers; the outer ones include everything beyond them."""
+    """Intervals of a column of numbers in words; the outer ones include everything beyond them."""
     span = histogram.edges[-1] - histogram.edges[0]
     edges = [format_number_within(edge, span) for edge in histogram.edges]
     inner = [f"{low} to {high}" for low, high in pairwise(edges)]
@@ -42,23 +42,23 @@ def name_intervals(histogram: Histogram) -> list[str]:
 
 
 def list_categories(histogram: Histogram) -> list[CategoryShares]:
-    """Categories that occur, with their shares; beyond `MAX_CATEGORIES` the rarest are taken together."""
+    """Categories that occur, with their shares; if there are more than `MAX_DRAWN`, the rarest are added up."""
     rows = list(zip(histogram.labels, histogram.reference, histogram.window, strict=True))
     present = [row for row in rows if row[1] or row[2]]
-    if len(present) <= MAX_CATEGORIES:
+    if len(present) <= MAX_DRAWN:
         return present
-    kept = sorted(present, key=lambda row: -max(row[1:]))[: MAX_CATEGORIES - 1]
+    kept = sorted(present, key=lambda row: -max(row[1:]))[: MAX_DRAWN - 1]
     rest = [row for row in present if row not in kept]
     return [*kept, (f"({len(rest)} more)", sum(row[1] for row in rest), sum(row[2] for row in rest))]
 
 
 def looks_alike(histogram: Histogram, n_reference: float, n_window: float) -> bool:
-    """Whether two histograms of so many observed cells differ by no more than counts of this size scatter.
+    """Whether two histograms of these numbers of observed cells differ by no more than chance explains.
 
     Notes
     -----
-    Pearson's chi-square of the two is at most three of its standard deviations above its mean. This chooses the
-    words of a caption; it is not a test, and the verdict does not use it.
+    They do if Pearson's chi-square statistic is at most three standard deviations above its mean. This only chooses
+    the words of a caption; it is not a test, and the verdict does not use it.
     """
     if not (n_reference and n_window):
         return False
@@ -75,7 +75,7 @@ def _category_change(histogram: Histogram) -> Phrase:
 
 
 def _median_change(histogram: Histogram) -> Phrase:
-    """Medians of both sides; where one lies in an outer interval, the interval that changed most."""
+    """Medians of both sides or, if one of them lies in an outer interval, the interval that changed most."""
     before, after = (_median(histogram.edges, shares) for shares in (histogram.reference, histogram.window))
     if before is not None and after is not None:
         span = histogram.edges[-1] - histogram.edges[0]
@@ -86,7 +86,7 @@ def _median_change(histogram: Histogram) -> Phrase:
 
 
 def _median(edges: Sequence[float], shares: Sequence[float]) -> float | None:
-    """Median of a histogram; None where it lies in an outer interval, which has no end."""
+    """Median of a histogram; None if it lies in an outer interval, which has no limit."""
     half, below = 0.5 * sum(shares), 0.0
     for place, share in enumerate(shares):
         if share and below + share >= half:

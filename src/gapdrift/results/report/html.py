@@ -1,4 +1,4 @@
-"""One self-contained HTML page of a result."""
+"""The report as one self-contained HTML page."""
 
 import base64
 import hashlib
@@ -65,7 +65,7 @@ def render_html(
     Returns
     -------
     page : str
-        It requests nothing from elsewhere: its policy forbids that, and names style and script by their hashes.
+        It makes no requests: its content security policy forbids them, and allows style and script by their hashes.
     """
     style = theme_css() + read_asset("style.css")
     script = read_asset("script.js")

@@ -1,4 +1,4 @@
-"""Short report in GitHub's Markdown."""
+"""The report in GitHub's Markdown."""
 
 import re
 
@@ -26,15 +26,12 @@ from gapdrift.results.result import DriftResult, FeatureFinding
 
 __all__ = ["render_markdown"]
 
-MAX_ROWS = 10
-"""Columns in the table."""
-
-MAX_NOTES = 8
-MAX_LETTERS = 300
+MARKDOWN_COLUMNS, MARKDOWN_NOTES = 10, 8
+"""Largest numbers of columns and of notes."""
 
 
 def render_markdown(result: DriftResult) -> str:
-    """Verdict, leading columns, changed gaps and notes."""
+    """Verdict, the columns that changed most, changes of missing values, and notes, as Markdown."""
     sentences = [say_how_sure(result), say_what_stayed(result), say_what_differs(result)]
     blocks = [
         f"### {BADGES[state(result)]}: {_render_phrase(say_headline(result))}",
@@ -49,7 +46,7 @@ def render_markdown(result: DriftResult) -> str:
 
 
 def escape(words: str) -> str:
-    r"""Text in which nothing is Markdown, HTML, a mention or a reference.
+    r"""Text that cannot be taken for Markdown, HTML, a mention or a reference.
 
     Examples
     --------
@@ -57,12 +54,12 @@ def escape(words: str) -> str:
     'a\\|b \\*c\\*'
     """
     quiet = re.sub(r"([\\`*_{}\[\]<>|~$&!])", r"\\\1", replace_invisible(words))
-    # No backslash stops GitHub from linking @someone, #12 or an address: an invisible joint does.
+    # A backslash does not keep GitHub from linking @someone, #12 or an address; an invisible character does.
     return re.sub(r"(?<=@|#)|(?=://|(?<=www)\.)", "\N{WORD JOINER}", quiet)
 
 
 def code(name: str, *, in_table: bool = False) -> str:
-    r"""Name as code, which Markdown leaves alone, with a fence longer than any inside.
+    r"""Name as code, which Markdown leaves alone, between more backticks than it has in a row.
 
     Examples
     --------
@@ -84,8 +81,8 @@ def _render_columns(result: DriftResult) -> str:
     ranked = [feature for feature in rank_features(result) if feature.p_value is not None]
     if not ranked:
         return ""
-    rows = [_render_row(feature) for feature in ranked[:MAX_ROWS]]
-    rest = len(ranked) - MAX_ROWS
+    rows = [_render_row(feature) for feature in ranked[:MARKDOWN_COLUMNS]]
+    rest = len(ranked) - MARKDOWN_COLUMNS
     more = f"\n\nand {format_count(rest, 'more column')}." if rest > 0 else ""
     return "\n".join(["| column | values | effect size | missing |", "|---|---|---|---|", *rows]) + more
 
@@ -105,9 +102,9 @@ def _render_missing(result: DriftResult) -> str:
     changed = changed_missingness(result) if result.drift else []
     if not changed:
         return ""
-    words = [f"{code(feature.name)} {_render_change(feature)}" for feature in changed[:MAX_ROWS]]
-    more = f" and {format_count(len(changed) - MAX_ROWS)} more" if len(changed) > MAX_ROWS else ""
-    return f"**Gaps changed:** {', '.join(words)}{more}."
+    words = [f"{code(feature.name)} {_render_change(feature)}" for feature in changed[:MARKDOWN_COLUMNS]]
+    more = f" and {format_count(len(changed) - MARKDOWN_COLUMNS)} more" if len(changed) > MARKDOWN_COLUMNS else ""
+    return f"**Missing values changed:** {', '.join(words)}{more}."
 
 
 def _render_change(feature: FeatureFinding) -> str:
@@ -118,8 +115,8 @@ def _render_notes(result: DriftResult) -> str:
     warnings = other_warnings(result)
     if not warnings:
         return ""
-    lines = [f"- {escape(cut_text(warning, MAX_LETTERS))}" for warning in warnings[:MAX_NOTES]]
-    more = [f"- and {format_count(len(warnings) - MAX_NOTES)} more"] if len(warnings) > MAX_NOTES else []
+    lines = [f"- {escape(cut_text(warning))}" for warning in warnings[:MARKDOWN_NOTES]]
+    more = [f"- and {format_count(len(warnings) - MARKDOWN_NOTES)} more"] if len(warnings) > MARKDOWN_NOTES else []
     return "\n".join(["**Notes**", "", *lines, *more])
 
 

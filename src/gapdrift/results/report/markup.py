@@ -18,7 +18,7 @@ __all__ = [
 ]
 
 MAX_FULL_NAME = 120
-"""Letters of a shortened name that appear when the reader points at it."""
+"""Letters of a shortened name that are shown when the reader points at it."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Head:
     ----------
     label : str
     sort : {"", "text", "rising", "falling"}
-        How the reader can sort its cells: not at all, as text, or as numbers, first in this direction.
+        How the reader can sort the table by it: not at all, as text, or as numbers, in this direction first.
     kind : str
         CSS class of the column.
     """
@@ -47,7 +47,7 @@ class Cell:
     ----------
     html : str
     key : float or None
-        Number it is sorted by; None comes last. In a column sorted as text the text itself counts.
+        Number by which it is sorted; None comes last. A column of text is sorted by the text itself.
     kind : str
         CSS class.
     """
@@ -63,7 +63,7 @@ def escape_text(words: str) -> str:
 
 
 def render_name(words: str, most: int = 48, *, full: bool = True) -> str:
-    """Name of a column or category; where it is shortened, pointing at it shows more, unless ``full`` is false."""
+    """Name of a column or category; if it is shortened, pointing at it shows more, unless ``full`` is false."""
     short = shorten(words, most)
     more = f' title="{escape(shorten(words, MAX_FULL_NAME))}"' if full and len(put_on_one_line(words)) > most else ""
     return f'<bdi class="name"{more}>{allow_breaks(escape(short))}</bdi>'
@@ -88,12 +88,12 @@ def render_phrase(pieces: Phrase) -> str:
 
 
 def render_effect(effect_size: float | None) -> str:
-    """Effect size as a number and a word; nothing where there is none."""
+    """Effect size as a number and a word; empty if there is none."""
     return "" if effect_size is None else f"{effect_size:.2f} <small class='word'>{effect_word(effect_size)}</small>"
 
 
 def render_table(caption: str, heads: Sequence[Head], rows: Sequence[Sequence[Cell]], *, kind: str = "") -> str:
-    """Table in a box that scrolls where the table is wider than the page; the first cell of each row is its heading.
+    """Table that can be scrolled if it is wider than the page; the first cell of each row is its heading.
 
     Parameters
     ----------
@@ -104,8 +104,8 @@ def render_table(caption: str, heads: Sequence[Head], rows: Sequence[Sequence[Ce
         CSS class.
     """
     label = escape_text(caption)
-    top = "".join(_head(head) for head in heads)
-    body = "\n".join(f"<tr>{''.join(_cell(cell, place) for place, cell in enumerate(row))}</tr>" for row in rows)
+    top = "".join(_render_head(head) for head in heads)
+    body = "\n".join(f"<tr>{''.join(_render_cell(cell, place) for place, cell in enumerate(row))}</tr>" for row in rows)
     printed = '<p class="fine printed">On paper: the first 40 rows.</p>' if "long" in kind else ""
     return (
         f'<div class="scroll" role="region" aria-label="{label}" tabindex="0"><table class="{kind}">'
@@ -113,16 +113,16 @@ def render_table(caption: str, heads: Sequence[Head], rows: Sequence[Sequence[Ce
     )
 
 
-def _head(head: Head) -> str:
+def _render_head(head: Head) -> str:
     sort = f' data-sort="{head.sort}"' if head.sort else ""
-    return f'<th scope="col"{_class(head.kind)}{sort}>{escape_text(head.label)}</th>'
+    return f'<th scope="col"{_class_attribute(head.kind)}{sort}>{escape_text(head.label)}</th>'
 
 
-def _cell(cell: Cell, place: int) -> str:
+def _render_cell(cell: Cell, place: int) -> str:
     key = "" if cell.key is None else f' data-key="{cell.key:.6g}"'
     tag, scope = ("td", "") if place else ("th", ' scope="row"')
-    return f"<{tag}{scope}{_class(cell.kind)}{key}>{cell.html}</{tag}>"
+    return f"<{tag}{scope}{_class_attribute(cell.kind)}{key}>{cell.html}</{tag}>"
 
 
-def _class(kind: str) -> str:
+def _class_attribute(kind: str) -> str:
     return f' class="{kind}"' if kind else ""

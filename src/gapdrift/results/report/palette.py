@@ -1,4 +1,4 @@
-"""Colours of the reports, light and dark; `tests/results/report/test_palette.py` holds their contrast."""
+"""Colours of the reports, light and dark; `tests/results/report/test_palette.py` checks their contrast."""
 
 from functools import partial
 
@@ -6,7 +6,7 @@ __all__ = ["DARK", "HEAT_STEPS", "LIGHT", "contrast", "heat_colours", "theme_css
 
 Palette = dict[str, str]
 
-# Blue and orange stay apart for every kind of colour blindness.
+# Blue and orange can be told apart with every kind of colour blindness.
 COLOURS = {
     "page": ("#f6f7f9", "#10151c"),
     "card": ("#ffffff", "#18202a"),
@@ -27,29 +27,29 @@ COLOURS = {
     "undetermined-tint": ("#e9edf2", "#28313d"),
     "heat": ("#54389c", "#b7a0f7"),
 }
-"""Each colour in light and in dark."""
+"""Each colour in the light and in the dark theme."""
 
 LIGHT: Palette = {name: light for name, (light, _) in COLOURS.items()}
 DARK: Palette = {name: dark for name, (_, dark) in COLOURS.items()}
 
 HEAT_STEPS = 10
-"""Steps of the heat colours above nothing."""
+"""Number of heat colours, not counting that of 0."""
 
 
 def contrast(one: str, two: str) -> float:
-    """Contrast ratio of two colours by WCAG 2, from 1 to 21."""
+    """Contrast ratio of two colours, as defined by WCAG 2: from 1 to 21."""
     light, dark = sorted((_luminance(one), _luminance(two)), reverse=True)
     return (light + 0.05) / (dark + 0.05)
 
 
 def heat_colours(palette: Palette) -> list[tuple[str, str]]:
-    """Background and text of each heat step, from none to all: the text is black or white, whichever reads better."""
+    """Background and text colour of each heat step; the text is black or white, whichever has more contrast."""
     backgrounds = [_mix(palette["card"], palette["heat"], step / HEAT_STEPS) for step in range(HEAT_STEPS + 1)]
     return [(back, max(("#000000", "#ffffff"), key=partial(contrast, back))) for back in backgrounds]
 
 
 def theme_css() -> str:
-    """Custom properties of both themes: light in print, else as the system or the reader's choice says."""
+    """CSS of both themes: light in print, otherwise as the system or the reader chooses."""
     light, dark = _declare(LIGHT), _declare(DARK)
     return (
         f":root{{color-scheme:light;{light}}}\n"

@@ -26,16 +26,16 @@ TITLES = {True: "Drift", False: "No drift found", None: "Undetermined"}
 
 
 def draw_features(result: DriftResult) -> "Figure":
-    """Figure of all columns: how far the values moved, and how the share of missing cells changed.
+    """Figure of all columns: how much the values and the shares of missing cells changed.
 
     Returns
     -------
     figure : matplotlib Figure
-        At most 20 columns, in the order of the report; where the adjusted p-value is below alpha they are coloured.
+        At most 20 columns, in the order of the report; those with an adjusted p-value below alpha are coloured.
     """
     is_tested = any(feature.p_value is not None for feature in result.features)
     ranked = rank_features(result) if is_tested else rank_by_missingness(result)
-    # The first position is at the bottom of a chart.
+    # Charts count positions from the bottom.
     features = ranked[:MAX_FEATURES][::-1]
     figure = _make_figure((9.0, 1.6 + 0.35 * len(features)))
     values, missing = figure.subplots(1, 2, sharey=True)
@@ -95,7 +95,7 @@ def _draw_missing(axes: "Axes", features: Sequence[FeatureFinding], alpha: float
 
 
 def _label(name: str, most: int = 40) -> str:
-    """Name as plain text for a chart: not as a formula, and shortened where it is long."""
+    """Name for a chart, not taken for a formula, and shortened if it is long."""
     short = name if len(name) <= most else f"{name[: most - 3]}..."
     return short.replace("$", r"\$")
 

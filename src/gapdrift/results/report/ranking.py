@@ -21,14 +21,14 @@ __all__ = [
 ]
 
 Side = Literal["values", "missingness"]
-"""What a detector compares."""
+"""The two things that a detector compares."""
 
 State = Literal["drift", "small", "none", "undetermined"]
-"""Verdict in a word; small means a difference was found, but below ``min_effect``."""
+"""Verdict in one word; "small" means that a difference was found, but below ``min_effect``."""
 
 
 def state(result: DriftResult) -> State:
-    """Verdict in a word."""
+    """Verdict in one word."""
     if result.drift is None:
         return "undetermined"
     if result.drift:
@@ -37,7 +37,7 @@ def state(result: DriftResult) -> State:
 
 
 def alarming_sides(result: DriftResult) -> list[Side]:
-    """Sides with a p-value below alpha; where there are none, the side with the smallest p-value."""
+    """Sides with a p-value below alpha or, if there are none, the side with the smallest p-value."""
     p_values: dict[Side, float] = {}
     if result.values.determined:
         p_values["values"] = result.values.p_value
@@ -93,12 +93,12 @@ def rank_by_missingness(result: DriftResult) -> list[FeatureFinding]:
 
 
 def compares_missingness(result: DriftResult) -> bool:
-    """Whether the detector tests what is missing, even where nothing is."""
+    """Whether the detector tests what is missing, even if nothing is."""
     return result.missingness is not None or any(feature.missing_p_value is not None for feature in result.features)
 
 
 def mean_missing(result: DriftResult) -> tuple[float, float] | None:
-    """Share of missing cells in the reference and in the window; None where the result lists no columns."""
+    """Share of missing cells in the reference and in the window; None if the result lists no columns."""
     n_features = len(result.features)
     if not n_features:
         return None
@@ -108,7 +108,7 @@ def mean_missing(result: DriftResult) -> tuple[float, float] | None:
 
 
 def other_warnings(result: DriftResult) -> list[str]:
-    """Warnings without the reason of an undetermined verdict, which is shown with the verdict."""
+    """Warnings other than the reason for an undetermined verdict, which is shown with the verdict."""
     shown = result.values.reason if result.drift is None else None
     return [warning for warning in result.warnings if warning != shown]
 

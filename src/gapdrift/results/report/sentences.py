@@ -1,4 +1,4 @@
-"""Sentences about a result, without jargon: what changed, how sure that is, what to do next."""
+"""Sentences about a result, without jargon: what changed, how certain that is, and what to do next."""
 
 from collections.abc import Sequence
 
@@ -24,11 +24,11 @@ BADGES: dict[State, str] = {
 }
 """Verdict in a word or two."""
 
-SIDES: dict[Side, str] = {"values": "values", "missingness": "gaps"}
+SIDES: dict[Side, str] = {"values": "values", "missingness": "missing values"}
 """What each side is called in sentences."""
 
-ASPECTS = {"location": "typical values", "dependence": "spread and how columns go together", "bins": "the mix of rows"}
-"""What each test of the values looks at, in plain words."""
+ASPECTS = {"location": "typical values", "dependence": "spread and how columns are related", "bins": "the mix of rows"}
+"""What each test of the values compares, in plain words."""
 
 
 def say_headline(result: DriftResult) -> Phrase:
@@ -37,20 +37,20 @@ def say_headline(result: DriftResult) -> Phrase:
     if found == "undetermined":
         return ("Nothing can be said yet: there is too little data.",)
     if found == "none":
-        compared = "values" if result.missingness is None else "values and the gaps"
+        compared = "values" if result.missingness is None else "values and the missing values"
         return (f"No change found: the {compared} of the window look like those of the reference.",)
     sides = alarming_sides(result)
     if found == "small":
         names = " and ".join(SIDES[side] for side in sides)
         return (f"Hardly any change: the {names} differ, but by less than the limit set for an alarm.",)
     if sides == ["missingness"]:
-        return ("The gaps have changed: ", *_missingness_clause(result), ".")
+        return ("The missing values have changed: ", *_missingness_clause(result), ".")
     more = (", and ", *_missingness_clause(result)) if "missingness" in sides else ()
     return ("The data have changed: ", *_values_clause(result), *more, ".")
 
 
 def say_how_sure(result: DriftResult) -> Phrase:
-    """How often chance alone goes as far; the reason where the verdict is undetermined."""
+    """How often chance alone makes such a difference or, if the verdict is undetermined, the reason for that."""
     if result.drift is None:
         return (result.values.reason,)
     often = describe_chance(result.p_value)
@@ -60,7 +60,7 @@ def say_how_sure(result: DriftResult) -> Phrase:
 
 
 def say_what_differs(result: DriftResult) -> Phrase:
-    """Which aspects of the values changed and which did not; empty where no aspect was tested, or none changed."""
+    """Which aspects of the values changed and which did not; empty if no aspect was tested, or none changed."""
     parts = [part for part in result.values.parts if part.name in ASPECTS]
     if state(result) != "drift" or "values" not in alarming_sides(result):
         return ()
@@ -73,7 +73,7 @@ def say_what_differs(result: DriftResult) -> Phrase:
 
 
 def say_what_stayed(result: DriftResult) -> Phrase:
-    """Which of values and gaps did not change, where the other one did."""
+    """Which of values and missing values did not change, if the other did."""
     if state(result) != "drift":
         return ()
     sides = alarming_sides(result)
@@ -83,12 +83,12 @@ def say_what_stayed(result: DriftResult) -> Phrase:
     if "missingness" in sides or not is_missing:
         return ()
     if compares_missingness(result):
-        return ("The gaps look as before.",)
-    return ("Whether the gaps changed was not tested.",)
+        return ("The missing values look as before.",)
+    return ("Whether the missing values changed was not tested.",)
 
 
 def say_next_step(result: DriftResult) -> Phrase:
-    """What to do, in a line."""
+    """What to do next, in one sentence."""
     found = state(result)
     if found == "undetermined":
         return ("Collect more rows, then compare again.",)
@@ -107,9 +107,10 @@ def say_next_step(result: DriftResult) -> Phrase:
 def _explain_missingness(result: DriftResult) -> Phrase:
     changed = changed_missingness(result)
     rises = [feature.missing_window > feature.missing_reference for feature in changed]
-    how = "differently" if not rises else "more often" if all(rises) else "differently" if any(rises) else "less often"
-    verb = "goes" if len(changed) == 1 else "go"
-    return ("Find out why ", *(_names(changed) or ("cells",)), f" {verb} missing {how} (a sensor, a form, a join).")
+    how = "more often" if all(rises) else "more or less often" if any(rises) else "less often"
+    verb = "is" if len(changed) == 1 else "are"
+    why = (*_names(changed), f" {verb} missing {how}") if changed else ("cells are missing in other places",)
+    return ("Find out why ", *why, " (a sensor, a form, a join).")
 
 
 def _values_clause(result: DriftResult) -> Phrase:
@@ -127,7 +128,7 @@ def _missingness_clause(result: DriftResult) -> Phrase:
         return ("cells are missing in other places or combinations than in the reference",)
     rises = [feature.missing_window > feature.missing_reference for feature in changed]
     how = "more" if all(rises) else "more or fewer" if any(rises) else "fewer"
-    return (*_names(changed), f" {'has' if len(changed) == 1 else 'have'} {how} gaps than before")
+    return (*_names(changed), f" {'has' if len(changed) == 1 else 'have'} {how} missing values than before")
 
 
 def _names(features: Sequence[FeatureFinding]) -> Phrase:

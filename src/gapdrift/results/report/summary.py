@@ -1,4 +1,4 @@
-"""A few plain lines about a result, for a terminal or a log."""
+"""The report as a few lines of plain text, for a terminal or a log."""
 
 from gapdrift.results.report.ranking import (
     alarming_sides,
@@ -15,11 +15,11 @@ from gapdrift.results.result import DriftResult, Finding
 __all__ = ["render_summary"]
 
 MAX_NAMES = 8
-"""Columns named in a line."""
+"""Largest number of columns named in a line."""
 
 
 def render_summary(result: DriftResult) -> str:
-    """Verdict, data, tests, gaps and warnings, a line each."""
+    """Verdict, data, tests, missing values and warnings, each on its own line."""
     notes = [f"Note: {warning}" for warning in other_warnings(result)]
     return "\n".join([_verdict_line(result), *_detail_lines(result), *notes])
 
@@ -34,7 +34,7 @@ def _verdict_line(result: DriftResult) -> str:
         return f"DRIFT: the {sides} of the window differ from the reference {tail}."
     if found == "small":
         return f"No drift worth an alarm: the {sides} of the window differ, but too little {tail}."
-    compared = "values" if result.missingness is None else "values and gaps"
+    compared = "values" if result.missingness is None else "values and missing values"
     return f"No drift found in the {compared} of the window {tail}."
 
 
@@ -42,9 +42,9 @@ def _detail_lines(result: DriftResult) -> list[str]:
     lines = [f"Rows: {result.n_reference} in the reference, {result.n_window} in the window."]
     findings = (result.values, result.missingness)
     lines += [_finding_line(finding) for finding in findings if finding is not None and finding.determined]
-    for side, changed in (("values", changed_values(result)), ("gaps", changed_missingness(result))):
+    for side, changed in (("values", changed_values(result)), ("missing values", changed_missingness(result))):
         lines += [f"Columns whose {side} changed: {_join([f.name for f in changed])}."] if changed else []
-    lines += [f"Gaps: {_join(_missing_shares(result)) or 'none'}."] if result.features else []
+    lines += [f"Missing values: {_join(_missing_shares(result)) or 'none'}."] if result.features else []
     return lines
 
 
@@ -74,6 +74,6 @@ def _statistic(finding: Finding) -> str:
 
 
 def _join(names: list[str]) -> str:
-    """Names in one line; those beyond the first few are counted."""
+    """Names on one line; those beyond the first few are only counted."""
     more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
     return put_on_one_line(", ".join(names[:MAX_NAMES]) + more)

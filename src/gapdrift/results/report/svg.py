@@ -1,4 +1,4 @@
-"""SVG pieces and the arithmetic of axes."""
+"""SVG elements, and the ticks and labels of axes."""
 
 import math
 from collections.abc import Sequence
@@ -29,13 +29,13 @@ def figure(size: tuple[float, float], title: str, content: str, *, detail: str =
     Parameters
     ----------
     size : tuple of float
-        Width and height of the drawing, which is scaled to its place.
+        Width and height of the drawing, which the page may scale.
     title : str
         What it shows, in plain text.
     content : str
         SVG.
     detail : str
-        What can be read off it.
+        What the picture shows, in more detail.
     kind : str
         CSS class.
     """
@@ -49,7 +49,7 @@ def figure(size: tuple[float, float], title: str, content: str, *, detail: str =
 
 
 def label(x: float, y: float, words: str, *, anchor: str = "start", kind: str = "") -> str:
-    """Text at a place."""
+    """Text at a point of the drawing."""
     extra = {"kind": kind} if kind else {}
     return element("text", escape(words), x=x, y=y, text_anchor=anchor, **extra)
 
@@ -75,7 +75,7 @@ def point(value: float) -> str:
 
 
 def ticks(low: float, high: float, most: int = 5) -> list[float]:
-    """Round numbers from ``low`` to ``high``; ``low`` alone where the two lie too close together.
+    """Round numbers from ``low`` to ``high``; only ``low`` if the two are too close together.
 
     Examples
     --------
@@ -93,7 +93,7 @@ def ticks(low: float, high: float, most: int = 5) -> list[float]:
 
 
 def axis_labels(places: Sequence[float]) -> list[str]:
-    """Numbers of an axis, with as many digits as distinguish them.
+    """Numbers of an axis as text, with enough digits to distinguish them.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The top of the page: the verdict in a sentence, how sure it is, what to do next, and the key facts."""
+"""The top of the page: the verdict in a sentence, how certain it is, what to do next, and the key facts."""
 
 from string import Template
 
@@ -18,7 +18,7 @@ from gapdrift.results.result import DriftResult, Finding
 
 __all__ = ["render_facts", "render_help", "render_verdict"]
 
-ARROW = ' <span class="arrow" aria-hidden="true">\N{RIGHTWARDS ARROW}</span><span class="quiet"> then </span> '
+ARROW_HTML = ' <span class="arrow" aria-hidden="true">\N{RIGHTWARDS ARROW}</span><span class="quiet"> then </span> '
 
 ICONS: dict[State, str] = {
     "drift": "M8 1.5 15 14H1Z M8 6v4 M8 12v.2",
@@ -26,7 +26,7 @@ ICONS: dict[State, str] = {
     "none": "M2.5 8.5 6.5 12.5 13.5 4",
     "undetermined": "M5 6a3 3 0 1 1 3 3v1.5 M8 13v.2",
 }
-"""Path of the sign beside the badge: a shape for each verdict, not only a colour."""
+"""Path of the icon beside the badge: verdicts differ in shape, not only in colour."""
 
 
 def render_verdict(result: DriftResult) -> str:
@@ -45,23 +45,23 @@ def render_verdict(result: DriftResult) -> str:
 
 
 def render_facts(result: DriftResult) -> str:
-    """Sizes, gaps and p-values at a glance."""
-    rows = ARROW.join(format_count(n_rows) for n_rows in (result.n_reference, result.n_window))
+    """Numbers of rows, missing cells and p-values at a glance."""
+    rows = ARROW_HTML.join(format_count(n_rows) for n_rows in (result.n_reference, result.n_window))
     items = [("Rows", rows, "reference, then window")]
     missing = mean_missing(result)
     if missing is not None:
-        shares = ARROW.join(escape_text(format_percent(share)) for share in missing)
+        shares = ARROW_HTML.join(escape_text(format_percent(share)) for share in missing)
         items.append(("Columns compared", format_count(len(result.features)), ""))
         items.append(("Cells missing", shares, "reference, then window"))
     items.append(("Values", *_describe_finding(result.values, result.alpha)))
     if result.missingness is not None:
-        items.append(("Gaps", *_describe_finding(result.missingness, result.alpha)))
+        items.append(("Missing values", *_describe_finding(result.missingness, result.alpha)))
     items.append(("False alarms allowed", f"{100.0 * result.alpha:g}%", "of comparisons without change (alpha)"))
     return '<dl class="facts">' + "".join(_render_fact(*item) for item in items) + "</dl>"
 
 
 def render_help(result: DriftResult) -> str:
-    """Short explanation of the report, folded away."""
+    """Short explanation of the report, which the reader can unfold."""
     return Template(read_asset("help.html")).substitute(alpha=f"{100.0 * result.alpha:g}%", rule=EFFECT_RULE)
 
 

@@ -26,13 +26,16 @@ __all__ = [
     "shorten",
 ]
 
-EFFECT_STEPS = ((0.5, "large"), (0.3, "medium"), (0.1, "small"))
-"""Least effect size of each word: Cohen's conventions for correlations, one rule for every unit."""
+EFFECT_WORDS = ((0.5, "large"), (0.3, "medium"), (0.1, "small"))
+"""Smallest effect size for each word: Cohen's conventions for correlations, used for every unit."""
 
 EFFECT_RULE = "large from 0.5, medium from 0.3, small from 0.1, very small below"
 
 ARROW = "\N{RIGHTWARDS ARROW}"
-"""Stands between the reference's number and the window's."""
+"""Sign between a number of the reference and that of the window."""
+
+MAX_LETTERS = 300
+"""Letters of a note, a setting or its value."""
 
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 ISOLATE, POP = "\N{FIRST STRONG ISOLATE}", "\N{POP DIRECTIONAL ISOLATE}"
@@ -42,7 +45,7 @@ DIRECTION_MARKS = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"
 
 @dataclass(frozen=True)
 class Name:
-    """Name of a column inside a phrase, so that each format can set it off in its own way."""
+    """Name of a column inside a phrase, which each kind of report marks up in its own way."""
 
     text: str
 
@@ -52,7 +55,7 @@ Phrase = tuple[str | Name, ...]
 
 
 def join_names(names: Iterable[str], most: int = 3) -> Phrase:
-    """Names with commas and an "and"; those beyond ``most`` are counted only.
+    """Names joined by commas and "and"; those beyond ``most`` are only counted.
 
     Examples
     --------
@@ -64,12 +67,12 @@ def join_names(names: Iterable[str], most: int = 3) -> Phrase:
     pieces: list[str | Name] = [Name(name) for name in names[:most]]
     if rest > 0:
         pieces.append(format_count(rest, "more column"))
-    joints = ["", *[", "] * (len(pieces) - 2), " and "]
-    return tuple(part for joint, piece in zip(joints, pieces, strict=False) for part in (joint, piece) if part != "")
+    separators = ["", *[", "] * (len(pieces) - 2), " and "]
+    return tuple(part for sep, piece in zip(separators, pieces, strict=False) for part in (sep, piece) if part != "")
 
 
 def put_on_one_line(text: str) -> str:
-    r"""Text on one line, in which marks that control the terminal or the direction of writing are replaced.
+    r"""Text on one line, without characters that control the terminal or the direction of writing.
 
     Examples
     --------
@@ -79,19 +82,19 @@ def put_on_one_line(text: str) -> str:
     return " ".join(replace_invisible(text).split())
 
 
-def cut_text(text: str, most: int) -> str:
-    """Text on one line, with an ellipsis instead of what lies beyond ``most`` letters."""
+def cut_text(text: str, most: int = MAX_LETTERS) -> str:
+    """Text on one line, with an ellipsis after ``most`` letters if it is longer."""
     line = put_on_one_line(text)
     return line if len(line) <= most else f"{line[:most]}\N{HORIZONTAL ELLIPSIS}"
 
 
 def replace_invisible(text: str) -> str:
-    """Text in which letters that cannot be shown are replaced; its spaces stay."""
+    """Text in which characters that cannot be shown are replaced; spaces are kept."""
     return "".join(_replace_letter(letter) for letter in text)
 
 
 def shorten(name: str, most: int = 48) -> str:
-    r"""Name on one line, cut in the middle where it is long; isolated where it runs from right to left.
+    r"""Name on one line, shortened in the middle if it is long, and isolated if it is written from right to left.
 
     Examples
     --------
@@ -104,12 +107,12 @@ def shorten(name: str, most: int = 48) -> str:
     if len(text) > most:
         half = (most - 1) // 2
         text = f"{text[:half]}\N{HORIZONTAL ELLIPSIS}{text[-half:]}"
-    turns = any(unicodedata.bidirectional(letter) in RIGHT_TO_LEFT for letter in text)
-    return f"{ISOLATE}{text}{POP}" if turns else text
+    is_right_to_left = any(unicodedata.bidirectional(letter) in RIGHT_TO_LEFT for letter in text)
+    return f"{ISOLATE}{text}{POP}" if is_right_to_left else text
 
 
 def format_percent(share: float) -> str:
-    """Share in percent, rounded to 0% or 100% only where it is exactly that.
+    """Share in percent; it is 0% or 100% only if it is exactly that.
 
     Examples
     --------
@@ -149,7 +152,7 @@ def format_number(value: float) -> str:
 
 
 def format_number_within(value: float, span: float) -> str:
-    """Number with as many digits as distinguish it from others within a range of width ``span``.
+    """Number with enough digits to distinguish it from others in a range of width ``span``.
 
     Examples
     --------
@@ -168,7 +171,7 @@ def format_number_within(value: float, span: float) -> str:
 
 
 def format_count(number: int, noun: str = "") -> str:
-    """Whole number with separators, and with what is counted, in the plural where it needs one.
+    """Whole number with separators, followed by the noun that it counts, in the singular or plural.
 
     Examples
     --------
@@ -192,7 +195,7 @@ def format_p_value(p_value: float) -> str:
 
 
 def format_p_number(p_value: float) -> str:
-    """p-value below a heading that says what it is."""
+    """p-value under a heading that says what it is."""
     if p_value < 1e-9:
         return "< 1e-9"
     return f"{p_value:.2g}" if p_value < 0.995 else f"{p_value:.2f}"
@@ -221,7 +224,7 @@ def effect_word(effect_size: float) -> str:
     >>> [effect_word(effect) for effect in (0.05, 0.1, 0.3, 0.5)]
     ['very small', 'small', 'medium', 'large']
     """
-    return next((word for least, word in EFFECT_STEPS if effect_size >= least), "very small")
+    return next((word for least, word in EFFECT_WORDS if effect_size >= least), "very small")
 
 
 def _replace_letter(letter: str) -> str:

@@ -12,7 +12,7 @@ def test_columns_that_changed_come_first_and_are_marked(results):
     for row in rows:
         feature = next(feature for name, feature in features.items() if row[0].startswith(name))
         assert ("values changed" in row[0]) == (feature.adjusted_p_value < 0.05)
-        assert ("gaps changed" in row[0]) == (feature.adjusted_missing_p_value < 0.05)
+        assert ("missing values changed" in row[0]) == (feature.adjusted_missing_p_value < 0.05)
     assert re.fullmatch(r"0\.\d\d (medium|small|large)", rows[0][2])
 
 

@@ -1,4 +1,4 @@
-"""Style, script and fixed text of the reports."""
+"""Style sheets, script and fixed text of the reports."""
 
 from importlib import resources
 

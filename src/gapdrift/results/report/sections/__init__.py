@@ -1,6 +1,6 @@
 """The sections of the HTML report, in the order of the page.
 
-To add one: write a module with a function from `Report` to `Section` (None where there is nothing to show), put that
+To add one: write a module with a function from `Report` to `Section` (None if there is nothing to show), put that
 function into `SECTIONS`, and test it in ``tests/results/report/sections``. Heading, place in the page and entry in the
 table of contents follow from the list.
 """

@@ -1,4 +1,4 @@
-"""What a section is made from, and what it is."""
+"""The types of the sections: `Report` goes in, `Section` comes out."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ LEGEND = (
     '<span><svg class="key" width="22" height="12" aria-hidden="true"><title>striped or a line</title>'
     '<rect width="22" height="12" rx="2" class="window-bar"/></svg>Window</span></p>'
 )
-"""How reference and window are drawn."""
+"""Legend that shows how reference and window are drawn."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Section:
     Parameters
     ----------
     key : str
-        Its id, by which the page's address can point at it.
+        Id of the section in the page, to which links can point.
     title : str
     body : str
         HTML.

@@ -1,4 +1,4 @@
-"""All columns in a table, those that changed most first."""
+"""Section with a table of all columns, those that changed most first."""
 
 from gapdrift.results.report.charts import draw_spark
 from gapdrift.results.report.markup import Cell, Head, escape_text, render_effect, render_name, render_table
@@ -10,16 +10,16 @@ from gapdrift.results.result import DriftResult, FeatureFinding
 
 __all__ = ["make_columns"]
 
-MAX_ROWS = 1_000
-"""Columns listed."""
+MAX_LISTED = 1_000
+"""Largest number of columns in the table."""
 
 MAX_SPARKS = 40
-"""Columns listed with a small chart."""
+"""Largest number of columns with a small chart."""
 
 MAX_LONG_NAMES = 200
-"""Columns with a long name: a thousand long names would take a megabyte."""
+"""Largest number of columns with a long name: a thousand long names would take a megabyte."""
 
-HEADS = (
+COLUMN_HEADS = (
     Head("Column", "text"),
     Head("Distribution", "", "picture"),
     Head("Effect size", "falling", "number"),
@@ -29,19 +29,19 @@ HEADS = (
 
 
 def make_columns(report: Report) -> Section | None:
-    """Table of all columns; None where the result lists none."""
+    """Table of all columns; None if the result lists none."""
     result = report.result
     ranked = rank_features(result)
     if not ranked:
         return None
     if all(feature.p_value is None for feature in ranked):
-        why = "This detector tests the rows as a whole and names no columns. The sections below show where rows moved."
+        why = "This detector tests the rows as a whole and names no columns. The sections below show where rows lie."
         return Section("columns", "Columns", f"<p>{why}</p>")
-    rows = [_make_row(feature, result, place) for place, feature in enumerate(ranked[:MAX_ROWS])]
+    rows = [_make_row(feature, result, place) for place, feature in enumerate(ranked[:MAX_LISTED])]
     notes = [f"Effect size: {EFFECT_RULE}.", *_describe_cuts(len(ranked))]
     caption = "Columns, those that changed most first; missing: share of cells, reference to window"
     kind = "columns long" if len(rows) > 25 else "columns"
-    body = f"{LEGEND}{render_table(caption, HEADS, rows, kind=kind)}<p class='fine'>{' '.join(notes)}</p>"
+    body = f"{LEGEND}{render_table(caption, COLUMN_HEADS, rows, kind=kind)}<p class='fine'>{' '.join(notes)}</p>"
     return Section("columns", "Columns", body)
 
 
@@ -49,8 +49,8 @@ def _describe_cuts(n_columns: int) -> list[str]:
     notes = []
     if n_columns > MAX_SPARKS:
         notes.append(f"Small charts: the first {MAX_SPARKS} columns. Large charts: the first {MAX_CHARTS}.")
-    if n_columns > MAX_ROWS:
-        listed = f"the first {format_count(MAX_ROWS)} of {format_count(n_columns)} columns"
+    if n_columns > MAX_LISTED:
+        listed = f"the first {format_count(MAX_LISTED)} of {format_count(n_columns)} columns"
         notes.append(f"Listed: {listed}; the JSON has them all.")
     return notes
 
@@ -58,8 +58,8 @@ def _describe_cuts(n_columns: int) -> list[str]:
 def _make_row(feature: FeatureFinding, result: DriftResult, place: int) -> list[Cell]:
     histogram = feature.histogram
     spark = draw_spark(histogram) if place < MAX_SPARKS and histogram is not None else ""
-    is_long = place < MAX_LONG_NAMES
-    name = render_name(feature.name) if is_long else render_name(feature.name, 32, full=False)
+    may_be_long = place < MAX_LONG_NAMES
+    name = render_name(feature.name) if may_be_long else render_name(feature.name, 32, full=False)
     p_value = feature.adjusted_p_value
     before, after = feature.missing_reference, feature.missing_window
     missing = escape_text(format_missing_change(before, after))
@@ -77,5 +77,5 @@ def _render_marks(feature: FeatureFinding, result: DriftResult) -> str:
         return ""
     marks = "<mark>values changed</mark>" if has_changed_values(feature, result.alpha) else ""
     return marks + (
-        "<mark class='missing'>gaps changed</mark>" if has_changed_missingness(feature, result.alpha) else ""
+        "<mark class='missing'>missing values changed</mark>" if has_changed_missingness(feature, result.alpha) else ""
     )

@@ -1,4 +1,4 @@
-"""The distributions of the columns that changed most, in large charts."""
+"""Section with large charts of the columns that changed most."""
 
 from gapdrift.results.report.charts import draw_distribution
 from gapdrift.results.report.histogram import describe_change, list_categories, name_intervals
@@ -11,11 +11,11 @@ from gapdrift.results.result import DriftResult, FeatureFinding, Histogram
 __all__ = ["MAX_CHARTS", "make_distributions"]
 
 MAX_CHARTS = 8
-"""Columns drawn large."""
+"""Largest number of large charts."""
 
 
 def make_distributions(report: Report) -> Section | None:
-    """Large charts of the leading columns; None where no tested column has a distribution."""
+    """Large charts of the columns that changed most; None if no tested column has a distribution."""
     cards = [
         _make_card(feature, feature.histogram, report.result)
         for feature in rank_features(report.result)

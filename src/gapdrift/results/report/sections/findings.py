@@ -1,4 +1,4 @@
-"""The tests behind the verdict."""
+"""Section with the tests behind the verdict."""
 
 from collections.abc import Callable, Iterable, Mapping
 
@@ -11,9 +11,9 @@ __all__ = ["make_findings"]
 
 MEANINGS = {
     "values": "all tests of the values together",
-    "missingness": "all tests of the gaps together",
+    "missingness": "all tests of missing values together",
     "location": "typical value of each column",
-    "dependence": "spread of each column, and how columns go together",
+    "dependence": "spread of each column, and how columns are related",
     "bins": "shares of rows in regions of similar rows",
     "rates": "share of missing cells of each column",
     "patterns": "which columns are missing together",
@@ -25,10 +25,10 @@ MEANINGS = {
 QUANTITIES: Mapping[str, Callable[[Finding], str]] = {
     "Statistic": lambda finding: "" if finding.statistic is None else format_number(finding.statistic),
     "Degrees of freedom": lambda finding: "" if (n := finding.degrees_of_freedom) is None else format_count(n),
-    "p-value": lambda each: escape_text(format_p_value(each.p_value)) if each.determined else "not tested",
+    "p-value": lambda test: escape_text(format_p_value(test.p_value)) if test.determined else "not tested",
     "Effect size": lambda finding: render_effect(finding.effect_size),
 }
-"""Columns of the table, from a finding to the cell's HTML; one that is empty for every test is left out."""
+"""Columns of the table, with the HTML of a finding's cell; a column that is empty for every test is left out."""
 
 
 def make_findings(report: Report) -> Section:

@@ -1,4 +1,4 @@
-"""The map of missing cells: columns by reference and window."""
+"""Section with the shares of missing cells of each column in reference and window."""
 
 import math
 from collections.abc import Sequence
@@ -12,14 +12,14 @@ from gapdrift.results.result import DriftResult, FeatureFinding
 
 __all__ = ["make_missing"]
 
-MAX_ROWS = 100
-"""Columns on the map, those whose share of missing cells changed most."""
+MAX_MAPPED = 100
+"""Largest number of columns in the table, those whose share of missing cells changed most."""
 
-KEY, TITLE = "gaps", "Gaps"
+KEY, TITLE = "missing", "Missing values"
 
 
 def make_missing(report: Report) -> Section | None:
-    """Table of the columns with missing cells, coloured by their share; None where the result lists no columns."""
+    """Table of the columns with missing cells, coloured by their share; None if the result lists no columns."""
     result = report.result
     if not result.features:
         return None
@@ -34,7 +34,7 @@ def make_missing(report: Report) -> Section | None:
         Head("Change", "falling", "number"),
         *([Head("Adjusted p", "rising", "number")] if is_tested else []),
     ]
-    rows = [_make_row(feature, result, is_tested) for feature in incomplete[:MAX_ROWS]]
+    rows = [_make_row(feature, result, is_tested) for feature in incomplete[:MAX_MAPPED]]
     caption = "Share of missing cells, the largest changes first; the stronger the colour, the larger the share"
     table = render_table(caption, heads, rows, kind="map long" if len(rows) > 25 else "map")
     notes = _describe_cuts(len(incomplete), len(result.features) - len(incomplete))
@@ -43,27 +43,27 @@ def make_missing(report: Report) -> Section | None:
 
 def _describe_changes(result: DriftResult, incomplete: Sequence[FeatureFinding]) -> str:
     if not compares_missingness(result):
-        return "This detector does not test whether the gaps changed; the shares are shown as they are."
+        return "This detector does not test whether the missing values changed; the shares are shown as they are."
     n_changed = sum(has_changed_missingness(feature, result.alpha) for feature in incomplete)
     if n_changed and result.drift:
         of = f"{format_count(n_changed)} of {format_count(len(incomplete), 'column')}"
-        return f"In {of} with gaps the share of missing cells changed by more than chance allows."
+        return f"In {of} with missing values, the share of missing cells changed by more than chance allows."
     return "No column's share of missing cells changed by more than chance allows."
 
 
 def _describe_cuts(n_incomplete: int, n_complete: int) -> str:
     notes = []
-    if n_incomplete > MAX_ROWS:
-        notes.append(f"Shown: the {MAX_ROWS} largest changes of {format_count(n_incomplete)} columns with gaps.")
+    if n_incomplete > MAX_MAPPED:
+        notes.append(f"Shown: the {MAX_MAPPED} largest changes of {format_count(n_incomplete)} incomplete columns.")
     if n_complete:
-        notes.append(f"Left out: {format_count(n_complete, 'column')} without gaps.")
+        notes.append(f"Left out: {format_count(n_complete, 'column')} without missing values.")
     return f"<p class='fine'>{' '.join(notes)}</p>" if notes else ""
 
 
 def _make_row(feature: FeatureFinding, result: DriftResult, is_tested: bool) -> list[Cell]:
     before, after = feature.missing_reference, feature.missing_window
     is_marked = bool(result.drift) and has_changed_missingness(feature, result.alpha)
-    mark = "<mark class='missing'>gaps changed</mark>" if is_marked else ""
+    mark = "<mark class='missing'>missing values changed</mark>" if is_marked else ""
     p_value = feature.adjusted_missing_p_value
     p_words = "" if p_value is None else escape_text(format_p_number(p_value))
     shares = (

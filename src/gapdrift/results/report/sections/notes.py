@@ -1,4 +1,4 @@
-"""Notes about anything that was ignored, replaced or doubtful."""
+"""Section with notes about anything that was ignored, replaced or doubtful."""
 
 from gapdrift.results.report.markup import escape_text
 from gapdrift.results.report.ranking import other_warnings
@@ -8,16 +8,14 @@ from gapdrift.results.report.words import cut_text, format_count
 __all__ = ["make_notes"]
 
 MAX_NOTES = 40
-MAX_LETTERS = 300
-"""Letters of a note."""
 
 
 def make_notes(report: Report) -> Section | None:
-    """List of the warnings that the verdict does not show already; None where there are none."""
+    """List of the warnings that the verdict does not show already; None if there are none."""
     warnings = other_warnings(report.result)
     if not warnings:
         return None
-    items = "\n".join(f"<li>{escape_text(cut_text(warning, MAX_LETTERS))}</li>" for warning in warnings[:MAX_NOTES])
+    items = "\n".join(f"<li>{escape_text(cut_text(warning))}</li>" for warning in warnings[:MAX_NOTES])
     rest = len(warnings) - MAX_NOTES
     more = f"<p class='fine'>And {format_count(rest)} more: the JSON has them all.</p>" if rest > 0 else ""
     return Section("notes", "Notes", f'<ul class="notes">{items}</ul>{more}')

@@ -1,20 +1,17 @@
-"""Where the result comes from: data and settings."""
+"""Section with the data and the settings that the result comes from."""
 
 from gapdrift.results.report.markup import escape_text
 from gapdrift.results.report.sections._section import Report, Section
 from gapdrift.results.report.words import cut_text, format_count
-from gapdrift.results.result import Setting
+from gapdrift.results.result import PlainSetting
 
 __all__ = ["make_origin"]
-
-MAX_LETTERS = 300
-"""Letters of a term or of its value."""
 
 
 def make_origin(report: Report) -> Section:
     """Data and settings as terms and their values."""
     result, sources = report.result, report.sources
-    settings: dict[str, Setting] = dict(result.settings)
+    settings: dict[str, PlainSetting] = dict(result.settings)
     settings.setdefault("alpha", result.alpha)
     items = [
         ("Reference", _describe_side(result.n_reference, sources.get("reference", ""))),
@@ -23,7 +20,7 @@ def make_origin(report: Report) -> Section:
         *[(name, _describe_setting(value)) for name, value in settings.items()],
         *([("Made", report.made)] if report.made else []),
     ]
-    cut = ((escape_text(cut_text(words, MAX_LETTERS)) for words in item) for item in items)
+    cut = ((escape_text(cut_text(words)) for words in item) for item in items)
     rows = "".join(f"<div><dt>{term}</dt><dd>{words}</dd></div>\n" for term, words in cut)
     return Section("origin", "Data and settings", f'<dl class="settings">{rows}</dl>')
 
@@ -33,7 +30,7 @@ def _describe_side(n_rows: int, source: str) -> str:
     return f"{source} ({rows})" if source else rows
 
 
-def _describe_setting(value: Setting) -> str:
+def _describe_setting(value: PlainSetting) -> str:
     if isinstance(value, tuple):
         return ", ".join(map(str, value)) or "none"
     if value is None or value == "":

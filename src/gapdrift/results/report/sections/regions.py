@@ -1,4 +1,4 @@
-"""The bins that gained and lost rows, in words."""
+"""Section with the bins that gained or lost rows, described in words."""
 
 from gapdrift.results.report.charts import draw_shares
 from gapdrift.results.report.markup import Cell, Head, allow_breaks, escape_text, render_table
@@ -12,15 +12,15 @@ __all__ = ["make_regions"]
 KEY, TITLE = "regions", "Where rows lie"
 
 MAX_SHOWN = 5
-"""Bins shown that gained rows, and as many that lost them."""
+"""Largest number of bins that gained rows, and of bins that lost rows."""
 
 MIN_CHANGE = 0.002
 """Change of the share of rows below which a bin is not shown."""
 
-MAX_LETTERS = 180
-"""Letters of a description."""
+MAX_DESCRIPTION = 180
+"""Letters of a bin's description."""
 
-HEADS = (
+REGION_HEADS = (
     Head("Where rows lie", "", "words"),
     Head("Reference", "", "number"),
     Head("Window", "", "number"),
@@ -29,7 +29,7 @@ HEADS = (
 
 
 def make_regions(report: Report) -> Section | None:
-    """Tables of the bins that gained most and that lost most; None where the result has no bins."""
+    """Tables of the bins that gained and lost most rows; None if the result has no bins."""
     result = report.result
     if not result.bins:
         return None
@@ -48,27 +48,27 @@ def make_regions(report: Report) -> Section | None:
     largest = max(max(entry.share_reference, entry.share_window) for entry in (*gained, *lost))
     sides = [("Regions that gained rows", gained), ("Regions that lost rows", lost)]
     tables = "".join(
-        render_table(title, HEADS, [_make_row(entry, largest) for entry in entries], kind="regions")
+        render_table(title, REGION_HEADS, [_make_row(entry, largest) for entry in entries], kind="regions")
         for title, entries in sides
         if entries
     )
     return Section(KEY, TITLE, f"<p>{lead}</p>{LEGEND}{tables}")
 
 
-def describe_bin(entry: BinFinding) -> str:
-    """A bin in words: what sets it apart, or else its centre."""
+def bin_in_words(entry: BinFinding) -> str:
+    """Description of a bin: what sets it apart or, if that is not known, its centre."""
     if entry.description:
-        return cut_text(entry.description, MAX_LETTERS)
+        return cut_text(entry.description, MAX_DESCRIPTION)
     parts = [
         f"{shorten(name, 32)} {shorten(value, 32) if isinstance(value, str) else format_number(value)}"
         for name, value in entry.centre.items()
     ]
     more = f" and {len(parts) - 5:,} more" if len(parts) > 5 else ""
-    return cut_text("around " + ", ".join(parts[:5]) + more, MAX_LETTERS)
+    return cut_text("around " + ", ".join(parts[:5]) + more, MAX_DESCRIPTION)
 
 
 def _rank(entry: BinFinding) -> tuple[float, float]:
-    """The largest contribution first; where there was no test, the largest change of the share."""
+    """Sort key: the largest contribution first or, if there was no test, the largest change of the share."""
     return -(entry.contribution or 0.0), -abs(_change(entry))
 
 
@@ -79,7 +79,7 @@ def _change(entry: BinFinding) -> float:
 def _make_row(entry: BinFinding, largest: float) -> list[Cell]:
     before, after = entry.share_reference, entry.share_window
     return [
-        Cell(f"<bdi>{allow_breaks(escape_text(describe_bin(entry)))}</bdi>", None, "words"),
+        Cell(f"<bdi>{allow_breaks(escape_text(bin_in_words(entry)))}</bdi>", None, "words"),
         Cell(escape_text(format_percent(before)), None, "number"),
         Cell(escape_text(format_percent(after)), None, "number"),
         Cell(draw_shares(before, after, largest), None, "picture"),
