@@ -3,15 +3,14 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import ndtr
 
-from gapdrift._typing import Indices, Mask, Matrix, Vector
+from gapdrift._typing import Mask, Matrix, Vector
 from gapdrift.counting.evidence import Evidence
 from gapdrift.counting.observed import CrossedSums
 from gapdrift.counting.profile import N_AVERAGED, Profile
 from gapdrift.counting.statistics import squares_of, sums_of
-from gapdrift.inference.combination import Component, combine, effective_number, min_p, sidak, wald
-from gapdrift.inference.contrast import Contrast, Sample, Shape, compare, covariance_of, entry_p_values, standardised
+from gapdrift.inference.combination import Component, combine, min_p, sidak, sidak_all, wald
+from gapdrift.inference.contrast import Contrast, Sample, Shape, compare, covariance_of, entry_p_values
 from gapdrift.inference.null import N_DRAWS, Null
 from gapdrift.inference.observed import (
     ColumnTest,
@@ -269,6 +268,14 @@ def _interactions(comparison: Comparison) -> tuple[Component | None, float, floa
     return found, OBSERVED_WEIGHT, float(crossed.effects[surest])
 
 
+def _conditions(comparison: Comparison) -> Component | None:
+    """Test of the values of others at which columns are missing."""
+    tested = comparison.observed.mechanism < 1.0
+    if not tested.any():
+        return None
+    return _independent("conditions", float(comparison.observed.mechanism.min()), int(tested.sum()), 4)
+
+
 def _independent(name: str, smallest: float, number: int, seed: int) -> Component:
     """Test by the smallest of some p-values, taken as independent of each other and of all other tests."""
     simulated = np.random.default_rng(seed).random(N_DRAWS)
@@ -287,6 +294,7 @@ def missingness_finding(comparison: Comparison) -> Finding | None:
     parts = [
         (both, 1.0, float(np.abs(rates.difference).max(initial=0.0))),
         (pairs, 0.5, float(np.abs(patterns.difference[:-1]).max(initial=0.0))),
+        (_conditions(comparison), 0.5, 0.0),
     ]
     found = _finding("missingness", parts)
     # Pairs of columns missing together are shares too, but a change of a rate is what users think of.
@@ -294,32 +302,43 @@ def missingness_finding(comparison: Comparison) -> Finding | None:
 
 
 def feature_tests(comparison: Comparison) -> FeatureTests:
-    """p-value and effect size of each input column: its own location and every product it takes part in.
+    """p-value and effect size of each input column: its own observed values, and how they go with those of others.
 
     Notes
     -----
-    A column that moves by itself moves its products with others as well. Such a product is laid to the others only
-    where it moved farther, in standard deviations, than the column itself.
+    Expected scores of a column move where a column moves that it depends on, so that they blame no column. Where the
+    conditions changed under which a column is missing, its observed values move by that alone: it is blamed only if
+    its expected scores moved as well.
+
+    A product of two columns or three is laid to one of them only where it moved farther, in standard deviations, than
+    each of the others by itself.
     """
-    profile, cautious = comparison.profile, comparison.cautious
-    n_columns = len(profile.entropy)
-    p_values, scores = entry_p_values(cautious), np.abs(standardised(cautious))
-    effects = np.abs(comparison.contrast.difference) * effect_units(profile)
-    alone = _moved_alone(profile, scores, n_columns)
-    found = FeatureTests(np.ones(n_columns), np.zeros(n_columns))
-    for column in range(n_columns):
-        smallest = []
-        for entries in _entries_of(profile, column):
-            chosen = entries[cautious.usable[entries]]
-            if len(chosen):
-                draws = 2.0 * ndtr(-np.abs(comparison.values_null.draws_of(chosen)).max(axis=1))
-                blamed = chosen[scores[chosen] > _moved_by_others(profile, chosen, column, alone)]
-                least = float(p_values[blamed].min(initial=1.0))
-                smallest.append(sidak(least, effective_number(draws)))
-                found.effects[column] = max(found.effects[column], float(effects[blamed].max(initial=0.0)))
-        if smallest:
-            found.p_values[column] = max(sidak(min(smallest), len(smallest)), SMALLEST_P)
-    return found
+    profile, observed = comparison.profile, comparison.observed
+    own = np.array([1.0 if test is None else test.p_value for test in observed.columns])
+    own = np.where(observed.sound, own, np.maximum(own, _expected_p_values(comparison)))
+    effects = np.array([0.0 if test is None else test.effect_size for test in observed.columns])
+    crossed = observed.crossed
+    p_values = np.ones(len(profile.entropy))
+    for column in range(len(p_values)):
+        of_column = crossed.usable & (crossed.columns == column).any(axis=1)
+        entries = np.flatnonzero(of_column)
+        if not len(entries):
+            p_values[column] = max(own[column], SMALLEST_P)
+            continue
+        others = np.where(crossed.columns[entries] == column, 1.0, own[crossed.columns[entries]]).min(axis=1)
+        blamed = entries[crossed.p_values[entries] < others]
+        least = float(crossed.p_values[blamed].min(initial=1.0))
+        p_values[column] = max(sidak(min(own[column], sidak(least, len(entries))), 2), SMALLEST_P)
+    return FeatureTests(p_values, effects)
+
+
+def _expected_p_values(comparison: Comparison) -> Vector:
+    """p-value of each input column by the location of its expected scores."""
+    profile = comparison.profile
+    entries = entry_p_values(comparison.cautious.part(profile.layout.location))
+    p_values = np.ones(len(profile.entropy))
+    np.minimum.at(p_values, profile.owner, entries)
+    return sidak_all(p_values, np.maximum(np.bincount(profile.owner, minlength=len(p_values)), 1))
 
 
 def combine_verdict(values: Finding, missingness: Finding | None) -> float:
@@ -483,33 +502,3 @@ def _finding(name: str, parts: list[tuple[Component | None, float, float]]) -> F
     )
     effect_size = max(effect for part, _, effect in parts if part is not None)
     return Finding(name, None, None, max(whole.p_value, SMALLEST_P), effect_size, parts=findings)
-
-
-def _moved_alone(profile: Profile, scores: Vector, n_columns: int) -> Vector:
-    """How far each input column moved by itself, in standard deviations of the difference: (input columns,)."""
-    alone = np.zeros(n_columns)
-    np.maximum.at(alone, profile.owner, scores[profile.layout.location])
-    first, second = (profile.owner[profile.paired[places]] for places in profile.layout.pairs)
-    own = first == second
-    np.maximum.at(alone, first[own], scores[profile.layout.dependence][own])
-    return alone
-
-
-def _moved_by_others(profile: Profile, entries: Indices, column: int, alone: Vector) -> Vector:
-    """How far entries move because of another column than this one; below zero for those of this column alone."""
-    products = entries - profile.layout.dependence.start
-    if (products < 0).all():
-        return np.full(len(entries), -1.0)
-    first, second = (profile.owner[profile.paired[places[products]]] for places in profile.layout.pairs)
-    other = np.where(first == column, second, first)
-    return np.where(other == column, -1.0, alone[other])
-
-
-def _entries_of(profile: Profile, column: int) -> list[Indices]:
-    """Statistics that speak about an input column: its location and, where columns are few, its products."""
-    own = np.flatnonzero(profile.owner == column)
-    if not profile.direct:
-        return [own]
-    first, second = (profile.owner[places] for places in profile.layout.pairs)
-    products = np.flatnonzero((first == column) | (second == column))
-    return [own, profile.layout.dependence.start + products]
