@@ -51,6 +51,9 @@ OBSERVED_WEIGHT = 0.4
 UNSOUND = 0.05
 """p-value of a column being missing at the same values as before below which its observed cells are not compared."""
 
+CLEARLY = 0.01
+"""p-value of all columns being missing at the same values as before below which bins are not compared."""
+
 EQUAL_RATES = 0.02
 """Difference of the missing rates of a column below which they are treated as equal."""
 
@@ -416,9 +419,17 @@ def _paired_covariance(comparison: Comparison) -> Matrix:
 
 
 def _dependence(comparison: Comparison) -> Component | None:
-    layout = comparison.profile.layout
+    """Test of the products of expected scores.
+
+    What is expected of a missing cell follows a straight line. Where the conditions changed under which a column is
+    missing, that line was learned from other rows than it is applied to, so that its products are left out.
+    """
+    profile, layout = comparison.profile, comparison.profile.layout
     pairs = comparison.cautious.part(layout.dependence)
-    if not comparison.profile.direct:
+    first, second = (profile.owner[profile.paired[places]] for places in layout.pairs)
+    sound = comparison.observed.sound[first] & comparison.observed.sound[second]
+    pairs = replace(pairs, usable=pairs.usable & sound, smooth=pairs.smooth & sound)
+    if not profile.direct:
         return min_p("dependence", pairs, None)
     draws = _draws(comparison.values_null, layout.dependence)
     one_by_one = min_p("dependence", pairs, draws)
@@ -436,6 +447,14 @@ def _dependence(comparison: Comparison) -> Component | None:
 
 
 def _bins(comparison: Comparison) -> Component | None:
+    """Test of the bins together.
+
+    None where missing rates, or what values are missing at, clearly changed: shares of completed rows follow the model
+    of the missing cells most closely.
+    """
+    conditions = _conditions(comparison)
+    if not _equal_rates(comparison) or (conditions is not None and conditions.p_value < CLEARLY):
+        return None
     profile, layout = comparison.profile, comparison.profile.layout
     bins = comparison.cautious.part(layout.bins)
     before, after = comparison.shares

@@ -232,9 +232,30 @@ def describe_crossed(crossed: CrossedSums, rows: NDArray[np.float32]) -> Crossed
     products = [bounded[:, part] for part in crossed.triples]
     three = products[0] * products[1] * products[2]
     everywhere = [present[:, crossed.owner[part]] for part in crossed.triples]
-    rows = np.maximum((everywhere[0] * everywhere[1] * everywhere[2]).sum(axis=0), 1.0)
-    of_three = np.stack([(three**power).sum(axis=0) / rows for power in (1, 2, 3, 4)])
-    return CrossedShape(*shape_of(np.hstack([powers, of_three])))
+    everywhere_rows = np.maximum((everywhere[0] * everywhere[1] * everywhere[2]).sum(axis=0), 1.0)
+    of_three = np.stack([(three**power).sum(axis=0) / everywhere_rows for power in (1, 2, 3, 4)])
+    variance, skewness, kurtosis = shape_of(np.hstack([powers, of_three]))
+    spread = (centred**2).sum(axis=0) / counts
+    usual = np.concatenate([spread[first] * spread[second], np.prod([spread[part] for part in crossed.triples], axis=0)])
+    n_folded = (first >= crossed.n_columns).astype(int) + (second >= crossed.n_columns)
+    kinds = np.concatenate([np.where(owner[first] == owner[second], 4, n_folded), np.full(len(everywhere_rows), 3)])
+    for kind in range(5):
+        own = np.flatnonzero((kinds == kind) & (variance > 0) & (usual > 0) & np.isfinite(kurtosis))
+        if len(own) > 1:
+            kurtosis[own] = np.maximum(kurtosis[own], kurtosis[own].mean())
+            noise = (kurtosis[own] + 2.0) / np.concatenate([common, everywhere_rows])[own]
+            variance[own] = usual[own] * np.exp(_shrink(np.log(variance[own] / usual[own]), noise))
+    return CrossedShape(variance, skewness, kurtosis)
+
+
+def _shrink(logarithms: Vector, noise: Vector) -> Vector:
+    """Values drawn towards their mean as far as their scatter is noise (James and Stein).
+
+    Many variances are estimated from few rows: the smallest would otherwise make the most alarms.
+    """
+    mean = logarithms.mean()
+    between = max(float(logarithms.var() - noise.mean()), 0.0)
+    return np.asarray(mean + (logarithms - mean) * between / (between + noise))
 
 
 def crossed_test(crossed: CrossedSums, shape: CrossedShape, reference: Sums, window: Sums, sound: Mask) -> CrossedTest:
