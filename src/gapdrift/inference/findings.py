@@ -320,19 +320,24 @@ def feature_tests(comparison: Comparison) -> FeatureTests:
     own = np.array([1.0 if test is None else test.p_value for test in observed.columns])
     own = np.where(observed.sound, own, np.maximum(own, _expected_p_values(comparison)))
     effects = np.array([0.0 if test is None else test.effect_size for test in observed.columns])
-    crossed = observed.crossed
     p_values = np.ones(len(profile.entropy))
     for column in range(len(p_values)):
-        of_column = crossed.usable & (crossed.columns == column).any(axis=1)
-        entries = np.flatnonzero(of_column)
-        if not len(entries):
-            p_values[column] = max(own[column], SMALLEST_P)
-            continue
-        others = np.where(crossed.columns[entries] == column, 1.0, own[crossed.columns[entries]]).min(axis=1)
-        blamed = entries[crossed.p_values[entries] < others]
-        least = float(crossed.p_values[blamed].min(initial=1.0))
-        p_values[column] = max(sidak(min(own[column], sidak(least, len(entries))), 2), SMALLEST_P)
+        smallest = [own[column], *_products_of(observed.crossed, column, own)]
+        p_values[column] = max(sidak(min(smallest), len(smallest)), SMALLEST_P)
     return FeatureTests(p_values, effects)
+
+
+def _products_of(crossed: CrossedTest, column: int, own: Vector) -> list[float]:
+    """p-values of the products that an input column takes part in and that are laid to it: plain ones, and others."""
+    found = []
+    for chosen in (crossed.is_plain, ~crossed.is_plain):
+        entries = np.flatnonzero(crossed.usable & chosen & (crossed.columns == column).any(axis=1))
+        if len(entries):
+            columns = crossed.columns[entries]
+            others = np.where(columns == column, 1.0, own[columns]).min(axis=1)
+            least = crossed.p_values[entries][crossed.p_values[entries] < others].min(initial=1.0)
+            found.append(sidak(float(least), len(entries)))
+    return found
 
 
 def _expected_p_values(comparison: Comparison) -> Vector:

@@ -31,8 +31,8 @@ __all__ = [
     "mechanism_p_values",
 ]
 
-N_WAVES = 6
-"""Cosines of the ranks that a column's distribution is compared by (Neyman's smooth test)."""
+WAVES = np.arange(1.0, 7.0)
+"""Half waves of the cosines that a column's distribution is compared by (Neyman's smooth test)."""
 
 MIN_CELL = 5.0
 """Expected values of a cell on the smaller side, at least."""
@@ -128,8 +128,9 @@ def _column_test(axis: HistogramAxis, before: Vector, after: Vector) -> ColumnTe
     m, n = before.sum(), after.sum()
     merged = _merge(before + after, MIN_CELL * (m + n) / min(m, n), ordered=bool(axis.edges))
     cells = [np.bincount(merged, counts).astype(float) for counts in (before, after)]
-    p_values = [_largest_cell(*cells), _smooth(before, after) if axis.edges else _pearson(*cells)]
-    return ColumnTest(sidak(min(p_values), 2), _column_effect(axis, before / m, after / n))
+    others = _smooth(before, after) if axis.edges else [_pearson(*cells)]
+    p_values = [_largest_cell(*cells), *others]
+    return ColumnTest(sidak(min(p_values), len(p_values)), _column_effect(axis, before / m, after / n))
 
 
 def _merge(counts: Vector, least: float, *, ordered: bool) -> Indices:
@@ -171,21 +172,20 @@ def _pearson(before: Vector, after: Vector) -> float:
     return float(chdtrc(len(total) - 1, statistic))
 
 
-def _smooth(before: Vector, after: Vector) -> float:
-    """p-value of Neyman's smooth test: means of cosines of the common ranks, together."""
+def _smooth(before: Vector, after: Vector) -> list[float]:
+    """p-values of the mean of normal scores of the common ranks, and of several cosines of them together (Neyman)."""
     m, n, total = before.sum(), after.sum(), before + after
     share = total / (m + n)
     rank = np.cumsum(share) - share / 2.0
-    waves = np.sqrt(2.0) * np.cos(np.pi * np.arange(1, N_WAVES + 1)[:, None] * rank)
-    waves -= (waves @ share)[:, None]
-    covariance = (waves * share) @ waves.T
-    difference = waves @ (after / n - before / m)
-    values, vectors = np.linalg.eigh(covariance)
+    features = np.vstack([ndtri(np.clip(rank, 1e-9, 1.0 - 1e-9)), np.cos(np.pi * WAVES[:, None] * rank)])
+    features -= (features @ share)[:, None]
+    features /= np.sqrt(np.maximum((features**2) @ share, 1e-12))[:, None]
+    difference = features @ (after / n - before / m)
+    values, vectors = np.linalg.eigh((features[1:] * share) @ features[1:].T)
     kept = values > SMALLEST_EIGENVALUE
-    if not kept.any():
-        return 1.0
-    statistic = ((difference @ vectors[:, kept]) ** 2 / values[kept]).sum() / (1.0 / m + 1.0 / n)
-    return float(chdtrc(int(kept.sum()), statistic))
+    statistic = ((difference[1:] @ vectors[:, kept]) ** 2 / values[kept]).sum()
+    scale = 1.0 / m + 1.0 / n
+    return [float(chdtrc(1, difference[0] ** 2 / scale)), float(chdtrc(max(int(kept.sum()), 1), statistic / scale))]
 
 
 def _column_effect(axis: HistogramAxis, before: Vector, after: Vector) -> float:
@@ -236,7 +236,9 @@ def describe_crossed(crossed: CrossedSums, rows: NDArray[np.float32]) -> Crossed
     of_three = np.stack([(three**power).sum(axis=0) / everywhere_rows for power in (1, 2, 3, 4)])
     variance, skewness, kurtosis = shape_of(np.hstack([powers, of_three]))
     spread = (centred**2).sum(axis=0) / counts
-    usual = np.concatenate([spread[first] * spread[second], np.prod([spread[part] for part in crossed.triples], axis=0)])
+    usual = np.concatenate(
+        [spread[first] * spread[second], np.prod([spread[part] for part in crossed.triples], axis=0)]
+    )
     n_folded = (first >= crossed.n_columns).astype(int) + (second >= crossed.n_columns)
     kinds = np.concatenate([np.where(owner[first] == owner[second], 4, n_folded), np.full(len(everywhere_rows), 3)])
     for kind in range(5):
