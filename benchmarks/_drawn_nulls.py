@@ -19,6 +19,7 @@ import gapdrift as gd
 from benchmarks._report import Bar, finish
 from benchmarks._trials import SURE, run, write_csv
 from benchmarks.grammar.nulls import NullCase, drawn, fixed, keep, kept, null_case
+from gapdrift.results.result import Finding
 
 __all__ = ["PARTS", "Tally", "add_arguments", "measure", "run_part", "tally", "trial_record", "worst"]
 
@@ -106,6 +107,7 @@ def run_part(arguments: argparse.Namespace) -> None:
         tallies["kept"] = measure(tuple(kept()), "kept", 2 * AGAIN, arguments.again, arguments.jobs, path)
     found = [each for phase in tallies.values() for each in phase]
     write_csv(path, HEADER, [each.row() for each in found])
+    path.with_suffix(".part").unlink(missing_ok=True)
     show([each for each in found if each.phase != "drawn"])
     keep({each.name: reason for each in tallies.get("again", []) if (reason := failure(each))})
     finish(bars(tallies))
@@ -155,7 +157,7 @@ def trial_record(case: NullCase, trial: int) -> dict[str, Any]:
     return {**p_values, "missingness": gaps.p_value if gaps else 1.0, "smallest": smallest}
 
 
-def leaves(finding: gd.Finding) -> list[gd.Finding]:
+def leaves(finding: Finding) -> list[Finding]:
     """The tests that were combined into a finding and are no combinations themselves; or itself."""
     return [leaf for part in finding.parts for leaf in leaves(part)] or [finding]
 
