@@ -6,6 +6,7 @@ and that of `values` where the missing cells changed. A trial that raises an err
 """
 
 import argparse
+import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,7 +29,18 @@ CHUNK = 10
 AGAIN = 1_000_000
 ENOUGH = 500
 RESULTS = Path(__file__).with_name("results")
-HEADER = ("case", "phase", "trials", "0.05", "0.01", "judged", "failed", "first alarming finding", "description")
+HEADER = (
+    "case",
+    "phase",
+    "trials",
+    "0.05",
+    "0.01",
+    "judged",
+    "errors and undetermined",
+    "smallest p-value in alarms",
+    "seconds",
+    "description",
+)
 
 
 @dataclass(frozen=True)
@@ -47,6 +59,8 @@ class Tally:
         Why trials came to nothing, with numbers of trials.
     findings
         Names of the findings with the smallest p-value in trials that alarm at 0.05, with numbers of trials.
+    seconds
+        Mean processor time of fit and test.
     """
 
     name: str
@@ -56,6 +70,7 @@ class Tally:
     at_01: int
     failures: Counter[str]
     findings: Counter[str]
+    seconds: float = 0.0
 
     @property
     def share(self) -> float:
@@ -78,7 +93,8 @@ class Tally:
         shares = (f"{self.at_05 / self.trials:.4f}", f"{self.at_01 / self.trials:.4f}")
         case = null_case(self.name)
         named = (_counts(self.failures), _counts(self.findings))
-        return (self.name, self.phase, str(self.trials), *shares, case.judged, *named, str(case))
+        figures = (str(self.trials), *shares)
+        return (self.name, self.phase, *figures, case.judged, *named, f"{self.seconds:.2f}", str(case))
 
 
 def _counts(counter: Counter[str]) -> str:
@@ -144,6 +160,7 @@ def work(task: tuple[str, int, int]) -> list[dict[str, Any]]:
 def trial_record(case: NullCase, trial: int) -> dict[str, Any]:
     """P-values of one trial and the finding with the smallest one; or why there are none."""
     reference, window = case.pair(trial)
+    start = time.process_time()
     try:
         result = gd.DriftDetector(alpha=0.05, random_state=trial).fit(reference).test(window)
     except Exception as error:
@@ -154,7 +171,8 @@ def trial_record(case: NullCase, trial: int) -> dict[str, Any]:
     judged = [result.values] if gaps is None or case.judged == "values" else [result.values, gaps]
     smallest = min((part for finding in judged for part in leaves(finding)), key=lambda part: part.p_value).name
     p_values = {"verdict": result.p_value, "values": result.values.p_value}
-    return {**p_values, "missingness": gaps.p_value if gaps else 1.0, "smallest": smallest}
+    seconds = time.process_time() - start
+    return {**p_values, "missingness": gaps.p_value if gaps else 1.0, "smallest": smallest, "seconds": seconds}
 
 
 def leaves(finding: Finding) -> list[Finding]:
@@ -169,7 +187,8 @@ def tally(name: str, phase: str, records: Sequence[dict[str, Any]]) -> Tally:
     counts = [sum(p <= alpha for p in p_values) for alpha in (0.05, 0.01)]
     failures = Counter(record["failed"] for record in records if "failed" in record)
     findings = Counter(record["smallest"] for record in records if record.get(judged, 1.0) <= 0.05)
-    return Tally(name, phase, len(records), counts[0], counts[1], failures, findings)
+    seconds = float(np.mean([record.get("seconds", 0.0) for record in records]))
+    return Tally(name, phase, len(records), counts[0], counts[1], failures, findings, seconds)
 
 
 def worst(tallies: Sequence[Tally]) -> tuple[str, ...]:
@@ -243,5 +262,5 @@ def highest_bar(name: str, tallies: Sequence[Tally], alpha: float, bound: float,
 def show(tallies: Sequence[Tally]) -> None:
     """Print the cases, those that alarm most first."""
     for each in sorted(tallies, key=lambda each: -each.at_05):
-        name, phase, trials, at_05, at_01, judged, failures, findings, text = each.row()
+        name, phase, trials, at_05, at_01, judged, failures, findings, _, text = each.row()
         print(f"{at_05} {at_01} {judged:7} of {trials:>4} {phase:6} {name}: {text} [{findings}] {failures}".rstrip())

@@ -16,7 +16,10 @@ def main() -> None:
         print(f"{name}: {null_case(name)}")
         if arguments.trials:
             each = measure([name], "drawn", 0, arguments.trials, arguments.jobs, None)[0]
-            print(f"  0.05: {each.share:.3f}, 0.01: {each.at_01 / each.trials:.3f}, {each.row()[5:8]}")
+            shares = f"0.05: {each.share:.3f}, 0.01: {each.at_01 / each.trials:.3f} ({null_case(name).judged})"
+            print(f"  {shares}, {each.seconds:.2f} s; smallest p-values in alarms: {dict(each.findings)}")
+            if each.failures:
+                print(f"  errors and undetermined: {dict(each.failures)}")
 
 
 if __name__ == "__main__":

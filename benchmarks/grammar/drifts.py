@@ -183,7 +183,7 @@ def _some(change: Callable[[Matrix], Any]) -> Callable[[Matrix, float, Rng], Mat
 def _parity(n_rows: int, n_columns: int, strength: float, rng: Rng) -> Matrix:
     """Whole numbers, of which some odd ones become even."""
     found = _base(n_rows, n_columns, rng)
-    number = np.rint(20 * found[:, 0])
+    number = np.rint(4 * found[:, 0])
     found[:, 0] = number + np.mod(number, 2) * (rng.random(n_rows) < strength)
     return found
 
@@ -286,16 +286,16 @@ def _mixture(n_rows: int, n_columns: int, strength: float, rng: Rng) -> Matrix:
 
 FAMILIES: dict[str, Family] = {
     "mean of one column": Family(_mean(lambda _: 1), 3.5),
-    "mean of few columns": Family(_mean(_few), 3.0),
-    "mean of all columns": Family(_mean(lambda n_columns: n_columns), 3.0, touched=None),
+    "mean of few columns": Family(_mean(_few), 2.4),
+    "mean of all columns": Family(_mean(lambda n_columns: n_columns), 2.0, touched=None),
     "spread": Family(_first(lambda column, more, _: column * (1 + more)), 3.5),
-    "skewness": Family(_first(_skewed), 12.0, most=2.0),
-    "two peaks": Family(_first(_two_peaks), 8.0),
+    "skewness": Family(_first(_skewed), 15.0, most=2.0),
+    "two peaks": Family(_first(_two_peaks), 4.0),
     "tails": Family(_first(_tails), 12.0),
-    "heaping": Family(_first(_some(np.rint)), 6.0),
+    "heaping": Family(_first(_some(np.rint)), 3.5),
     "parity": Family(_parity, 12.0),
-    "spike at the mean": Family(_first(_some(lambda _: 0.0)), 2.5),
-    "new values": Family(_first(_some(lambda _: -9.0)), 1.5),
+    "spike at the mean": Family(_first(_some(lambda _: 0.0)), 1.7),
+    "new values": Family(_first(_some(lambda _: -9.0)), 0.9),
     "category shares": Family(_category_shares, 5.0, categories=(0,)),
     "new category": Family(_new_category, 0.8, categories=(0,)),
     "one correlation falls": Family(_one_correlation, 3.5, most=0.45, touched=(0, 1), fewest_columns=2),

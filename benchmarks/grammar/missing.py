@@ -48,7 +48,7 @@ class Missing:
         if not positive:
             return "nothing missing"
         low, high = f"{min(positive):.0%}", f"{max(positive):.0%}"
-        some = f" in {len(positive)} columns" if len(positive) < len(self.rates) else ""
+        some = f" in {len(positive)} of {len(self.rates)} columns" if len(positive) < len(self.rates) else ""
         return f"{self.mechanism} {low}{'' if low == high else f' to {high}'}{some}"
 
 
