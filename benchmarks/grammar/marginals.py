@@ -14,6 +14,7 @@ __all__ = ["CONTINUOUS", "KINDS", "NOT_NUMBERS", "SUM", "Marginal", "draw_margin
 Matrix = NDArray[np.float64]
 Rng = np.random.Generator
 TINY = 1e-12
+FEWEST_VARYING = 20
 
 
 @dataclass(frozen=True)
@@ -35,10 +36,19 @@ class Marginal:
         """Values at standard normal numbers; for categories their codes, for dates the number of the day."""
         return np.asarray(KINDS[self.kind].values(latent, self.size), dtype=np.float64)
 
-    def rarest(self) -> float:
-        """Share of the rows that do not have the most frequent value, or 1 where values hardly repeat."""
-        shares = {"rare flag": self.size, "nearly constant": 1 - self.size, "zero-inflated": 1 - self.size}
-        return shares.get(self.kind, 0.0 if self.kind == "date" else 1.0)
+    def varies(self, n_cells: float) -> bool:
+        """Whether so many cells vary enough for a test to reach its level, whatever the test."""
+        if self.kind == "category":
+            return n_cells >= 5 * self.size
+        shares = {
+            "rare flag": self.size,
+            "bool": self.size,
+            "nearly constant": 1 - self.size,
+            "zero-inflated": 1 - self.size,
+            "count": min(self.size, 1.0),
+            "date": 0.0,
+        }
+        return self.kind not in shares or n_cells * shares[self.kind] >= FEWEST_VARYING
 
     def __str__(self) -> str:
         return f"{self.kind} {self.size:.3g}" if KINDS[self.kind].sizes[0] != KINDS[self.kind].sizes[-1] else self.kind

@@ -35,7 +35,6 @@ FEWEST_ROWS, MOST_ROWS, MOST_COLUMNS = 50, 100_000, 300
 MOST_CELLS = 1_000_000
 MOST_CATEGORIES = 400
 FEWEST_OBSERVED = 10
-FEWEST_RARE = 20
 BOTH_SIDES = ("nothing", AT_RANDOM, "MCAR in some columns", "MCAR at own rates", TOGETHER, BY_ANOTHER, BY_ITSELF)
 SIDES_DIFFER = ("other rates", "MCAR to MAR", "MCAR to MAR by size")
 SIDES_DIFFER_SHARE = 0.25
@@ -152,9 +151,8 @@ def _marginals(n_columns: int, form: str, dependence: str, rng: Rng) -> list[Mar
 
 
 def _make_testable(marginals: list[Marginal], observed: Any) -> None:
-    """Make one column Gaussian where all of them are almost constant in so many observed cells."""
-    varying = [marginal.rarest() * cells for marginal, cells in zip(marginals, observed, strict=True)]
-    if max(varying) < FEWEST_RARE and max(observed) >= FEWEST_OBSERVED:
+    """Make the column with most observed cells Gaussian where none varies enough in its own."""
+    if not any(marginal.varies(cells) for marginal, cells in zip(marginals, observed, strict=True)):
         marginals[int(np.argmax(observed))] = Marginal("gaussian", 1.0)
 
 
