@@ -104,7 +104,7 @@ def samples():
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(3, 200, 3))
     rows[:, :, 1] = rng.integers(3, size=(3, 200))
-    rows[1, :, 0] += 0.8
+    rows[1, :, 0] += 1.5
     rows[rng.random(rows.shape) < 0.2] = np.nan
     return rows
 
