@@ -6,7 +6,7 @@ QUICK := .quick
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test engines lint bench calibration large power monitor distance throughput peers reproduce reproduce-quick smoke clean
+.PHONY: demo test engines lint bench calibration large power drawn monitor distance throughput peers reproduce reproduce-quick smoke clean
 
 demo: $(VENV)/cli
 	$(BIN)/gapdrift demo
@@ -37,6 +37,11 @@ large: $(VENV)/test
 
 power: $(VENV)/test
 	$(BIN)/python -m benchmarks.power $(if $(TRIALS),--trials $(TRIALS))
+
+# Null cases and drifts drawn from a grammar of tables: a night on two cores; goes on where it stopped.
+drawn: $(VENV)/test
+	$(BIN)/python -m benchmarks.calibration --only drawn
+	$(BIN)/python -m benchmarks.power --only drawn
 
 monitor: $(VENV)/test
 	$(BIN)/python -m benchmarks.monitor $(if $(TRIALS),--trials $(TRIALS))

@@ -202,7 +202,9 @@ def standardised(contrast: Contrast) -> Vector:
 
 def entry_p_values(contrast: Contrast) -> Vector:
     """Two-sided p-value of each entry: (statistics,); 1 where not usable."""
-    found = tail_p_values(standardised(contrast), contrast.skewness, contrast.kurtosis)
+    # The variance is known from no more than the rows of both sides, as with Student's t of the smaller one.
+    freedom = max(min(contrast.n_reference, contrast.n_window) - 5.0, 1.0)
+    found = tail_p_values(standardised(contrast), contrast.skewness, contrast.kurtosis + 6.0 / freedom)
     return np.where(contrast.usable, found, 1.0)
 
 

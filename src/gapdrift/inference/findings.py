@@ -51,6 +51,9 @@ OBSERVED_WEIGHT = 0.4
 UNSOUND = 0.05
 """p-value of a column being missing at the same values as before below which its observed cells are not compared."""
 
+MIN_TOGETHER = 20.0
+"""Rows of either side, about, in which both cells of a product are observed, at least."""
+
 CLEARLY = 0.01
 """p-value of all columns being missing at the same values as before below which bins are not compared."""
 
@@ -433,6 +436,9 @@ def _dependence(comparison: Comparison) -> Component | None:
     pairs = comparison.cautious.part(layout.dependence)
     first, second = (profile.owner[profile.paired[places]] for places in layout.pairs)
     sound = comparison.observed.sound[first] & comparison.observed.sound[second]
+    observed = [1.0 - rates for rates in comparison.missing_rates]
+    for share, n_rows in zip(observed, (pairs.n_reference, pairs.n_window), strict=True):
+        sound &= np.where(first == second, share[first], share[first] * share[second]) * n_rows >= MIN_TOGETHER
     pairs = replace(pairs, usable=pairs.usable & sound, smooth=pairs.smooth & sound)
     if not profile.direct:
         return min_p("dependence", pairs, None)
@@ -475,15 +481,18 @@ def _rates_together(comparison: Comparison, draws: Matrix) -> Component | None:
     layout = comparison.profile.layout
     rates = comparison.contrast.part(layout.rates)
     smooth = np.flatnonzero(rates.smooth)
+    freedom = None
     if len(rates.difference) == len(comparison.profile.missing_paired):
         covariance = comparison.covariance("missing", "missing_pairs")[np.ix_(smooth, smooth)]
     elif len(rates.difference) <= MAX_CORRELATED // 2:
         deviation = np.sqrt(rates.variance[smooth])
         correlation = comparison.missing_null.correlation_between(layout.rates.start + smooth)
         covariance = correlation * np.outer(deviation, deviation)
+        # Only the rows of the reference tell it.
+        freedom = max(comparison.missing_null.n_effective - 1, 1)
     else:
         return None
-    return _as_a_whole("rates", rates, rates.difference[smooth], covariance, draws[:, smooth])
+    return _as_a_whole("rates", rates, rates.difference[smooth], covariance, draws[:, smooth], freedom)
 
 
 def _equal_rates(comparison: Comparison) -> bool:

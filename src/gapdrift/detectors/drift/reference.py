@@ -218,10 +218,11 @@ def _sample(table: Table, rng: np.random.Generator) -> tuple[Table, tuple[str, .
 def _split(rows: Encoded, schema: Schema, rng: np.random.Generator) -> tuple[Encoded, Encoded, tuple[str, ...]]:
     """Rows to learn the profile from, rows to compare a window with, and notes.
 
-    Both are all rows, unless columns are many for the rows: a model then fits the rows it was learned from better
-    than any others, and would take every window for drift. One half is learned from, the other compared.
+    Both are all rows, unless columns are many for the rows, or for what is observed of them: a model then fits the
+    rows it was learned from better than any others, and would take every window for drift. One half is learned from,
+    the other compared.
     """
-    if len(schema.owner) * ROWS_PER_COLUMN <= len(rows):
+    if len(schema.owner) * ROWS_PER_COLUMN <= len(rows) * (1.0 - rows.missing.mean()):
         return rows, rows, ()
     order = rng.permutation(len(rows))
     half = len(rows) // 2

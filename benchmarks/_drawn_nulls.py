@@ -1,0 +1,279 @@
+"""The part ``drawn`` of `benchmarks.calibration`: false alarms on null cases drawn from `benchmarks.grammar`.
+
+First every drawn case, then the worst tenth of them again with fresh trials, then the fixed cases and those that ever
+failed. One trial is a fit on a fresh reference and a test of a fresh window. The judged p-value is that of the verdict,
+and that of `values` where the missing cells changed. A trial that raises an error or stays undetermined fails.
+"""
+
+import argparse
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.stats import binom
+
+import gapdrift as gd
+from benchmarks._report import Bar, finish, say
+from benchmarks._trials import SURE, run, write_csv
+from benchmarks.grammar.nulls import NullCase, drawn, fixed, keep, kept, null_case
+from gapdrift.results.result import Finding
+
+__all__ = ["PARTS", "Tally", "add_arguments", "measure", "run_part", "tally", "trial_record", "worst"]
+
+PARTS = ("drawn", "table", "kept")
+CHUNK = 10
+# Trials that start this far apart have nothing in common: those of other phases, and those of other seeds.
+AGAIN = 1_000_000_000
+FAR = 1_000
+ENOUGH = 500
+RESULTS = Path(__file__).with_name("results")
+HEADER = (
+    "case",
+    "phase",
+    "trials",
+    "0.05",
+    "0.01",
+    "judged",
+    "errors and undetermined",
+    "smallest p-value in alarms",
+    "seconds",
+    "description",
+)
+
+
+@dataclass(frozen=True)
+class Tally:
+    """What the trials of one case came to.
+
+    Parameters
+    ----------
+    name, phase
+        Which case, and which of its trials: ``drawn``, ``again``, ``table`` or ``kept``.
+    trials
+        How many.
+    at_05, at_01
+        Trials with a judged p-value of at most 0.05 and 0.01.
+    failures
+        Why trials came to nothing, with numbers of trials.
+    findings
+        Names of the findings with the smallest p-value in trials that alarm at 0.05, with numbers of trials.
+    seconds
+        Mean processor time of fit and test.
+    """
+
+    name: str
+    phase: str
+    trials: int
+    at_05: int
+    at_01: int
+    failures: Counter[str]
+    findings: Counter[str]
+    seconds: float = 0.0
+
+    @property
+    def share(self) -> float:
+        """Share of trials that alarm at 0.05."""
+        return self.at_05 / self.trials
+
+    def surprise(self) -> float:
+        """The smallest probability of a count at least so far off, if the level were exact; 0 where trials failed."""
+        if self.failures:
+            return 0.0
+        tails = (
+            binom.sf(self.at_05 - 1, self.trials, 0.05),
+            binom.cdf(self.at_05, self.trials, 0.05),
+            binom.sf(self.at_01 - 1, self.trials, 0.01),
+        )
+        return float(min(tails))
+
+    def row(self) -> tuple[str, ...]:
+        """Row of the table."""
+        shares = (f"{self.at_05 / self.trials:.4f}", f"{self.at_01 / self.trials:.4f}")
+        case = null_case(self.name)
+        named = (_counts(self.failures), _counts(self.findings))
+        figures = (str(self.trials), *shares)
+        return (self.name, self.phase, *figures, case.judged, *named, f"{self.seconds:.2f}", str(case))
+
+
+def _counts(counter: Counter[str]) -> str:
+    return "; ".join(f"{name} {count}" for name, count in counter.most_common())
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of the drawn cases."""
+    parser.add_argument("--cases", type=int, default=300, help="drawn cases (default %(default)s)")
+    parser.add_argument("--again", type=int, default=ENOUGH, help="trials of the worst tenth (default %(default)s)")
+    parser.add_argument("--rows", type=int, default=0, help="only drawn cases with at most so many rows in all")
+
+
+def run_part(arguments: argparse.Namespace) -> None:
+    """Measure drawn, fixed and kept cases, print the worst of them and the bars; exit with 1 where one is missed."""
+    path = arguments.csv or RESULTS / f"{arguments.only}-nulls.csv"
+    measured = partial(measure, jobs=arguments.jobs, csv=path)
+    first = FAR * arguments.seed
+    tallies: dict[str, list[Tally]] = {}
+    if arguments.only == "drawn":
+        names = drawn_names(arguments.cases, arguments.seed, arguments.rows)
+        tallies["drawn"] = measured(names, "drawn", first, arguments.trials)
+        tallies["again"] = measured(worst(tallies["drawn"]), "again", first + AGAIN, arguments.again)
+    if arguments.only in {"drawn", "table"}:
+        tallies["table"] = measured(tuple(fixed()), "table", first, arguments.again)
+    if arguments.only in {"drawn", "kept"}:
+        tallies["kept"] = measured(tuple(kept()), "kept", first + 2 * AGAIN, arguments.again)
+    found = [each for phase in tallies.values() for each in phase]
+    write_csv(path, HEADER, [each.row() for each in found])
+    path.with_suffix(".part").unlink(missing_ok=True)
+    show([each for each in found if each.phase != "drawn"])
+    keep({each.name: reason for each in tallies.get("again", []) if (reason := failure(each))})
+    finish(bars(tallies))
+
+
+def drawn_names(n_cases: int, seed: int, most_rows: int) -> tuple[str, ...]:
+    """Names of drawn cases from a seed on, those with too many rows left out."""
+    names: list[str] = []
+    while len(names) < n_cases:
+        case = drawn(seed)
+        if not most_rows or case.n_reference + case.n_window <= most_rows:
+            names.append(case.name)
+        seed += 1
+    return tuple(names)
+
+
+def measure(names: Sequence[str], phase: str, start: int, trials: int, jobs: int, csv: Path | None) -> list[Tally]:
+    """Tallies of these cases; what the journal beside the CSV has already is not measured again."""
+    firsts = range(start, start + trials, CHUNK)
+    tasks = [(name, first, min(CHUNK, start + trials - first)) for name in names for first in firsts]
+    say(f"{phase}: {len(names)} cases")
+    found = run(work, tasks, jobs, csv.with_suffix(".part") if csv else None)
+    records: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
+    for task, result in zip(tasks, found, strict=True):
+        records[task[0]] += result
+    return [tally(name, phase, records[name]) for name in names]
+
+
+def work(task: tuple[str, int, int]) -> list[dict[str, Any]]:
+    """Records of some trials of a case."""
+    name, first, trials = task
+    return [trial_record(null_case(name), trial) for trial in range(first, first + trials)]
+
+
+def trial_record(case: NullCase, trial: int) -> dict[str, Any]:
+    """P-values of one trial and the finding with the smallest one; or why there are none."""
+    reference, window = case.pair(trial)
+    start = time.process_time()
+    try:
+        result = gd.DriftDetector(alpha=0.05, random_state=trial).fit(reference).test(window)
+    except Exception as error:
+        return {"failed": f"{type(error).__name__}: {error}"[:100]}
+    gaps = result.missingness
+    if result.drift is None or (case.judged == "values" and not result.values.determined):
+        return {"failed": f"undetermined: {' '.join(result.warnings)}"[:100]}
+    judged = [result.values] if gaps is None or case.judged == "values" else [result.values, gaps]
+    smallest = min((part for finding in judged for part in leaves(finding)), key=lambda part: part.p_value).name
+    p_values = {"verdict": result.p_value, "values": result.values.p_value}
+    seconds = time.process_time() - start
+    return {**p_values, "missingness": gaps.p_value if gaps else 1.0, "smallest": smallest, "seconds": seconds}
+
+
+def leaves(finding: Finding) -> list[Finding]:
+    """The tests that were combined into a finding and are no combinations themselves; or itself."""
+    return [leaf for part in finding.parts for leaf in leaves(part)] or [finding]
+
+
+def tally(name: str, phase: str, records: Sequence[dict[str, Any]]) -> Tally:
+    """Tally of the records of one case."""
+    judged = null_case(name).judged
+    p_values = [record.get(judged, 1.0) for record in records]
+    counts = [sum(p <= alpha for p in p_values) for alpha in (0.05, 0.01)]
+    failures = Counter(record["failed"] for record in records if "failed" in record)
+    findings = Counter(record["smallest"] for record in records if record.get(judged, 1.0) <= 0.05)
+    seconds = float(np.mean([record.get("seconds", 0.0) for record in records]))
+    return Tally(name, phase, len(records), counts[0], counts[1], failures, findings, seconds)
+
+
+def worst(tallies: Sequence[Tally]) -> tuple[str, ...]:
+    """Names of the tenth of the cases that are furthest from their level, on either side."""
+    ordered = sorted(tallies, key=Tally.surprise)
+    return tuple(each.name for each in ordered[: -(-len(ordered) // 10)])
+
+
+def failure(each: Tally) -> str:
+    """Why a case fails; empty where it does not."""
+    reasons = []
+    if each.failures:
+        reasons.append(f"{sum(each.failures.values())} of {each.trials} trials: {next(iter(each.failures))}")
+    if each.at_05 > max(0.10 * each.trials, most_by_chance(each.trials, 0.05, 1)):
+        reasons.append(f"{each.share:.3f} of {each.trials} trials at 0.05")
+    if each.at_01 > max(0.03 * each.trials, most_by_chance(each.trials, 0.01, 1)):
+        reasons.append(f"{each.at_01 / each.trials:.3f} of {each.trials} trials at 0.01")
+    return "; ".join(reasons)
+
+
+def most_by_chance(trials: int, alpha: float, n_cases: int) -> int:
+    """The largest count among so many cases that chance explains, 1 time in 1,000, where the level is exact."""
+    return int(binom.ppf(1 - SURE / n_cases, trials, alpha))
+
+
+def bars(tallies: dict[str, list[Tally]]) -> list[Bar]:
+    """Bars of all cases that were measured."""
+    found = [each for phase in tallies.values() for each in phase]
+    failed = [each for each in found if each.failures]
+    bars = [Bar("cases with errors or undetermined trials", len(failed), "<=", 0, ", ".join(e.name for e in failed))]
+    if drawn_ones := tallies.get("drawn"):
+        bars += mean_bars(drawn_ones)
+        bars += again_bars(tallies["again"], len(drawn_ones))
+    if tallies.get("table"):
+        bars.append(highest_bar("highest of fixed cases", tallies["table"], 0.05, 0.07, len(tallies["table"])))
+    if tallies.get("kept"):
+        bars.append(highest_bar("highest of kept cases", tallies["kept"], 0.05, 0.10, len(tallies["kept"])))
+        bars.append(highest_bar("highest of kept cases", tallies["kept"], 0.01, 0.03, len(tallies["kept"])))
+    return bars
+
+
+def mean_bars(tallies: Sequence[Tally]) -> list[Bar]:
+    """Bars of the mean over all drawn cases; with few trials they are what chance explains."""
+    mean = float(np.mean([each.share for each in tallies]))
+    trials = sum(each.trials for each in tallies)
+    low, high = (float(binom.ppf(tail, trials, 0.05)) / trials for tail in (SURE, 1 - SURE))
+    note = f"{len(tallies)} cases; chance explains {low:.3f} to {high:.3f}"
+    name = "mean of drawn cases at 0.05"
+    return [Bar(name, mean, ">=", min(0.042, low), note), Bar(name, mean, "<=", max(0.055, high), note)]
+
+
+def again_bars(again: Sequence[Tally], n_cases: int) -> list[Bar]:
+    """Bars of the worst tenth: none much too high, and few outside 0.02 to 0.08."""
+    low, high = 0.02, 0.08
+    if again[0].trials < ENOUGH:
+        low = min(low, float(binom.ppf(SURE / n_cases, again[0].trials, 0.05)) / again[0].trials)
+        high = max(high, most_by_chance(again[0].trials, 0.05, n_cases) / again[0].trials)
+    out = [each.name for each in again if not low <= each.share <= high]
+    return [
+        highest_bar("highest of the worst tenth", again, 0.05, 0.10, n_cases),
+        highest_bar("highest of the worst tenth", again, 0.01, 0.03, n_cases),
+        Bar(f"of the worst tenth outside {low:.3g} to {high:.3g}", len(out), "<=", 3, ", ".join(out)),
+    ]
+
+
+def highest_bar(name: str, tallies: Sequence[Tally], alpha: float, bound: float, n_cases: int) -> Bar:
+    """Bar of the highest share at an alpha, and beside it what chance explains among so many cases.
+
+    With fewer than 500 trials the bar is at least what chance explains.
+    """
+    by_count = {each.name: each.at_05 if alpha == 0.05 else each.at_01 for each in tallies}
+    highest, trials = max(by_count, key=lambda key: by_count[key]), tallies[0].trials
+    chance = most_by_chance(trials, alpha, n_cases) / trials
+    note = f"{highest}; chance explains {chance:.3g} among {n_cases} cases of {trials} trials"
+    bound = bound if trials >= ENOUGH else max(bound, chance)
+    return Bar(f"{name} at {alpha}", by_count[highest] / trials, "<=", bound, note)
+
+
+def show(tallies: Sequence[Tally]) -> None:
+    """Print the cases, those that alarm most first."""
+    for each in sorted(tallies, key=lambda each: -each.at_05):
+        name, phase, trials, at_05, at_01, judged, failures, findings, _, text = each.row()
+        print(f"{at_05} {at_01} {judged:7} of {trials:>4} {phase:6} {name}: {text} [{findings}] {failures}".rstrip())
