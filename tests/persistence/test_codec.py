@@ -36,7 +36,8 @@ def test_records_come_back():
     column = Column("größe\ud800", "category", ("a", "b"), 2, ("b",), True)
     schema = Schema((column, Column("x", "number")), ("id",), False, ("Note.",))
     assert through_a_file(schema) == schema
-    axis = HistogramAxis(tuple(np.linspace(0.1, 1 / 3, 21).tolist()), ())
+    edges = tuple(np.linspace(0.1, 1 / 3, 21).tolist())
+    axis = HistogramAxis(edges, edges[1:-1], ())
     assert through_a_file(axis) == axis
 
 

@@ -38,7 +38,7 @@ FOREST = Forest(
 
 
 def test_sound_parts_pass():
-    for thing in (CHAIN, FOREST, HistogramAxis((), ()), Column("x", "number")):
+    for thing in (CHAIN, FOREST, HistogramAxis((), (), ()), Column("x", "number")):
         thing.check_stored()
 
 
@@ -71,9 +71,11 @@ def test_sound_parts_pass():
         Null(np.array([0, 1]), np.array([[1.0, 0.5], [0.2, 1.0]]), 10),
         Null(np.array([0, 1]), 5.0 * np.eye(2), 10),
         Null(np.array([0, 1]), np.eye(2), 0),
-        HistogramAxis((0.0, 1.0), ()),
-        HistogramAxis(tuple([0.0] * 21), ()),
-        HistogramAxis((0.0,), ("a",)),
+        HistogramAxis((0.0, 1.0), (), ()),
+        HistogramAxis(tuple([0.0] * 21), (0.0,), ()),
+        HistogramAxis(tuple(range(21)), (1.0, 2.0), ()),
+        HistogramAxis((), (1.0,), ()),
+        HistogramAxis((0.0,), (), ("a",)),
         ConstantFill(np.zeros((2, 2))),
         replace(CHAIN, columns=np.array([2])),
         replace(CHAIN, neighbours=np.array([[-1]])),

@@ -103,6 +103,8 @@ class Profile:
         Completions over which an incomplete row is spread.
     n_learned : int
         Rows that the Gaussian model was fitted to.
+    apart : bool
+        Whether these are other rows than those that windows are compared with.
     """
 
     scores: NormalScores
@@ -120,6 +122,7 @@ class Profile:
     missing_paired: Indices
     n_spread: int
     n_learned: int
+    apart: bool
 
     def holds_rows(self) -> str:
         """Why the profile holds a row of the reference, or nothing."""
@@ -244,6 +247,7 @@ def fit_profile(
         _choose_missing_paired(rows.missing),
         _choose_spread(n_rows),
         fitted_rows(len(values), len(is_category)),
+        compared is not rows,
     )
 
 

@@ -27,7 +27,7 @@ SMALLEST_VARIANCE = 1e-10
 MAX_SKEWNESS, MAX_KURTOSIS = 0.7, 0.5
 """Skewness and excess kurtosis of a mean difference above which quadratic forms of it are doubtful."""
 
-ROWS_PER_KURTOSIS = 10.0
+ROWS_PER_KURTOSIS = 25.0
 """Reference rows for each unit of an entry's excess kurtosis below which its variance is not known."""
 
 
@@ -202,9 +202,9 @@ def standardised(contrast: Contrast) -> Vector:
 
 def entry_p_values(contrast: Contrast) -> Vector:
     """Two-sided p-value of each entry: (statistics,); 1 where not usable."""
-    # The variance is known from no more than the rows of both sides, as with Student's t of the smaller one.
-    freedom = max(min(contrast.n_reference, contrast.n_window) - 5.0, 1.0)
-    found = tail_p_values(standardised(contrast), contrast.skewness, contrast.kurtosis + 6.0 / freedom)
+    # The variance is known from the rows of both sides only: Student's t has this kurtosis.
+    kurtosis = contrast.kurtosis + 6.0 / max(contrast.n_rows - 6.0, 1.0)
+    found = tail_p_values(standardised(contrast), contrast.skewness, kurtosis)
     return np.where(contrast.usable, found, 1.0)
 
 

@@ -51,6 +51,9 @@ OBSERVED_WEIGHT = 0.4
 UNSOUND = 0.05
 """p-value of a column being missing at the same values as before below which its observed cells are not compared."""
 
+ROWS_PER_COLUMN = 4
+"""Rows that a model is learned from, for each matrix column, below which it fits them better than any others."""
+
 MIN_TOGETHER = 20.0
 """Rows of either side, about, in which both cells of a product are observed, at least."""
 
@@ -316,30 +319,33 @@ def feature_tests(comparison: Comparison) -> FeatureTests:
     conditions changed under which a column is missing, its observed values move by that alone: it is blamed only if
     its expected scores moved as well.
 
-    A product of two columns or three is laid to one of them only where it moved farther, in standard deviations, than
-    each of the others by itself.
+    A product of two columns or three is laid to one of them only where it is surer to have moved than each of the
+    others by itself. The effect size is that of the surest: of the column's own values (`ColumnTest`), or of a product,
+    in products of standard deviations, which for two columns is about the change of their correlation.
     """
     profile, observed = comparison.profile, comparison.observed
     own = np.array([1.0 if test is None else test.p_value for test in observed.columns])
     own = np.where(observed.sound, own, np.maximum(own, _expected_p_values(comparison)))
     effects = np.array([0.0 if test is None else test.effect_size for test in observed.columns])
-    p_values = np.ones(len(profile.entropy))
-    for column in range(len(p_values)):
-        smallest = [own[column], *_products_of(observed.crossed, column, own)]
-        p_values[column] = max(sidak(min(smallest), len(smallest)), SMALLEST_P)
-    return FeatureTests(p_values, effects)
+    found = FeatureTests(np.ones(len(profile.entropy)), np.zeros(len(profile.entropy)))
+    for column in range(len(own)):
+        tests = [(float(own[column]), float(effects[column])), *_products_of(observed.crossed, column, own)]
+        smallest, found.effects[column] = min(tests, key=lambda test: test[0])
+        found.p_values[column] = max(sidak(smallest, len(tests)), SMALLEST_P)
+    return found
 
 
-def _products_of(crossed: CrossedTest, column: int, own: Vector) -> list[float]:
-    """p-values of the products that an input column takes part in and that are laid to it: plain ones, and others."""
+def _products_of(crossed: CrossedTest, column: int, own: Vector) -> list[tuple[float, float]]:
+    """p-value and effect size of the products that are laid to an input column: of plain ones, and of others."""
     found = []
     for chosen in (crossed.is_plain, ~crossed.is_plain):
         entries = np.flatnonzero(crossed.usable & chosen & (crossed.columns == column).any(axis=1))
         if len(entries):
             columns = crossed.columns[entries]
             others = np.where(columns == column, 1.0, own[columns]).min(axis=1)
-            least = crossed.p_values[entries][crossed.p_values[entries] < others].min(initial=1.0)
-            found.append(sidak(float(least), len(entries)))
+            p_values = np.where(crossed.p_values[entries] < others, crossed.p_values[entries], 1.0)
+            surest = int(p_values.argmin())
+            found.append((sidak(float(p_values[surest]), len(entries)), float(crossed.effects[entries[surest]])))
     return found
 
 
@@ -397,8 +403,8 @@ def total_variation(comparison: Comparison) -> float:
 def _location(comparison: Comparison) -> Component | None:
     """Test of the location.
 
-    Few columns are tested together, and those too rare for a quadratic form one by one; many columns along principal
-    directions together, and all one by one.
+    Few columns are tested together; many columns along principal directions together, and all one by one. Categories
+    too rare for either are left to the exact test of their counts.
     """
     profile, layout = comparison.profile, comparison.profile.layout
     location = comparison.cautious.part(layout.location)
@@ -412,9 +418,9 @@ def _location(comparison: Comparison) -> Component | None:
     turned = (draws * deviation)[:, profile.paired] @ turn
     together = _as_a_whole("location", location, difference, turn.T @ covariance @ turn, turned)
     if profile.direct:
-        rough = replace(location, usable=location.usable & ~location.smooth)
-        return combine("location", [(together, 0.8), (min_p("location", rough, draws), 0.2)])
-    return combine("location", [(together, 0.5), (min_p("location", location, draws), 0.5)])
+        return together
+    often = replace(location, usable=location.usable & location.smooth)
+    return combine("location", [(together, 0.5), (min_p("location", often, draws), 0.5)])
 
 
 def _paired_covariance(comparison: Comparison) -> Matrix:
@@ -436,9 +442,11 @@ def _dependence(comparison: Comparison) -> Component | None:
     pairs = comparison.cautious.part(layout.dependence)
     first, second = (profile.owner[profile.paired[places]] for places in layout.pairs)
     sound = comparison.observed.sound[first] & comparison.observed.sound[second]
-    observed = [1.0 - rates for rates in comparison.missing_rates]
-    for share, n_rows in zip(observed, (pairs.n_reference, pairs.n_window), strict=True):
+    for rates, n_rows in zip(comparison.missing_rates, (pairs.n_reference, pairs.n_window), strict=True):
+        share = 1.0 - rates
         sound &= np.where(first == second, share[first], share[first] * share[second]) * n_rows >= MIN_TOGETHER
+    learned = _is_learned(comparison)
+    sound &= learned[first] & learned[second]
     pairs = replace(pairs, usable=pairs.usable & sound, smooth=pairs.smooth & sound)
     if not profile.direct:
         return min_p("dependence", pairs, None)
@@ -455,6 +463,16 @@ def _dependence(comparison: Comparison) -> Component | None:
     difference = pairs.difference[smooth]
     together = _as_a_whole("dependence", pairs, difference, covariance, draws[:, smooth], max(freedom, 1))
     return combine("dependence", [(one_by_one, 0.8), (together, 0.2)])
+
+
+def _is_learned(comparison: Comparison) -> Mask:
+    """Whether what is expected of each input column was learned from enough rows, or from others: (input columns,).
+
+    Otherwise the line that fills its missing cells fits the reference better than any window.
+    """
+    rates, n_rows = comparison.missing_rates[0], comparison.reference.n_rows
+    enough = (1.0 - rates) * n_rows >= ROWS_PER_COLUMN * len(comparison.profile.owner)
+    return np.asarray(comparison.profile.apart | (rates == 0.0) | enough)
 
 
 def _bins(comparison: Comparison) -> Component | None:

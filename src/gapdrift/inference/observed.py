@@ -11,7 +11,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import bdtr, bdtrc, chdtrc, ndtr, ndtri
+from scipy.special import betainc, chdtrc, ndtr, ndtri
 
 from gapdrift._typing import Indices, Mask, Matrix, Vector
 from gapdrift.counting.observed import STEPS, TRIPLE_REACH, CrossedSums
@@ -37,8 +37,11 @@ WAVES = np.arange(1.0, 7.0)
 MIN_CELL = 5.0
 """Expected values of a cell on the smaller side, at least."""
 
+MIN_VALUES = 5
+"""Observed values of a column on either side below which it is not tested."""
+
 MIN_OBSERVED = 20
-"""Observed values of a column on either side, and rows with both cells of a product, below which nothing is tested."""
+"""Rows with both cells of a product on either side below which it is not tested."""
 
 MIN_MISSING = 10
 """Rows that miss a column below which the conditions of its being missing are not tested."""
@@ -119,17 +122,22 @@ def column_tests(axes: tuple[HistogramAxis, ...], reference: Vector, window: Vec
     found = []
     for axis, start, stop in zip(axes, ends[:-1], ends[1:], strict=True):
         before, after = reference[start:stop], window[start:stop]
-        enough = min(before.sum(), after.sum()) >= MIN_OBSERVED and np.count_nonzero(before + after) > 1
+        enough = min(before.sum(), after.sum()) >= MIN_VALUES and np.count_nonzero(before + after) > 1
         found.append(_column_test(axis, before, after) if enough else None)
     return found
 
 
 def _column_test(axis: HistogramAxis, before: Vector, after: Vector) -> ColumnTest:
     m, n = before.sum(), after.sum()
-    merged = _merge(before + after, MIN_CELL * (m + n) / min(m, n), ordered=bool(axis.edges))
+    is_number = bool(axis.edges)
+    often, least = MIN_CELL * (m + n) / min(m, n), MIN_CELL
+    merged = _merge(before + after, often, ordered=is_number)
     cells = [np.bincount(merged, counts).astype(float) for counts in (before, after)]
-    others = _smooth(before, after) if axis.edges else [_pearson(*cells)]
-    p_values = [_largest_cell(*cells), *others]
+    p_values = _smooth(*cells) if is_number else [_pearson(*cells)]
+    if not is_number:
+        merged = _merge(before + after, least, ordered=False)
+        cells = [np.bincount(merged, counts).astype(float) for counts in (before, after)]
+    p_values.append(_largest_cell(*cells))
     return ColumnTest(sidak(min(p_values), len(p_values)), _column_effect(axis, before / m, after / n))
 
 
@@ -158,8 +166,11 @@ def _largest_cell(before: Vector, after: Vector) -> float:
     """p-value of the cell whose share changed most: exact given both counts together, times the number of cells."""
     total = before + after
     share = after.sum() / total.sum()
-    p_values = 2.0 * np.minimum(bdtr(after, total, share), np.where(after > 0, bdtrc(after - 1.0, total, share), 1.0))
-    return sidak(float(np.minimum(p_values, 1.0).min()), len(total))
+    # Both tails of a binomial distribution.
+    least = np.where(after > 0, betainc(np.maximum(after, 1.0), before + 1.0, share), 1.0)
+    most = np.where(before > 0, betainc(np.maximum(before, 1.0), after + 1.0, 1.0 - share), 1.0)
+    p_values = np.minimum(2.0 * np.minimum(least, most), 1.0)
+    return sidak(float(p_values.min()), len(total))
 
 
 def _pearson(before: Vector, after: Vector) -> float:
@@ -174,6 +185,8 @@ def _pearson(before: Vector, after: Vector) -> float:
 
 def _smooth(before: Vector, after: Vector) -> list[float]:
     """p-values of the mean of normal scores of the common ranks, and of several cosines of them together (Neyman)."""
+    if len(before) < 2:
+        return [1.0, 1.0]
     m, n, total = before.sum(), after.sum(), before + after
     share = total / (m + n)
     rank = np.cumsum(share) - share / 2.0

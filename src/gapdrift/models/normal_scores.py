@@ -251,4 +251,7 @@ def _rank_grid(knots: Vector, scores: Vector) -> tuple[Vector, Vector]:
     for values in (knots, scores):
         along = np.interp(cells, np.arange(len(knots)), values)
         found.append(np.append(along, np.full(N_CELLS - len(along), along[-1])))
-    return found[0], found[1]
+    places, own_scores = found
+    # What lies beyond the knots is anywhere there.
+    places[0], places[2 * len(knots) :] = -np.inf, np.inf
+    return places, own_scores

@@ -20,6 +20,7 @@ from gapdrift.execution import MAX_LEARNED, sample_note
 from gapdrift.inference.contrast import ROWS_PER_KURTOSIS, SMALLEST_VARIANCE, Shape, entry_p_values
 from gapdrift.inference.findings import (
     MAX_CORRELATED,
+    ROWS_PER_COLUMN,
     Comparison,
     FeatureTests,
     combine_verdict,
@@ -50,9 +51,6 @@ MIN_WINDOW = 10
 
 MIN_OBSERVED = 0.05
 """Share of observed cells of a window below which nothing is said of its values."""
-
-ROWS_PER_COLUMN = 4
-"""Reference rows for each matrix column below which the reference is split."""
 
 MAX_DESCRIBED = 4_096
 """Rows that tell the correlation of the statistics, at most."""
