@@ -116,3 +116,23 @@ def _first_donor(profile, values):
             total += (2 * int(mixers[column]) + 1) * cell
     hashed = (total % 2**64 * 0x9E3779B97F4A7C15 % 2**64) >> 32
     return hashed * len(profile.donors) >> 32
+
+
+def observed_products(scores, missing, owner, is_number):
+    """`gapdrift.counting.observed`, for one row: products of two of u, w and o, then of three u and of three o.
+
+    ``scores`` is centred and has anything in its missing matrix columns.
+    """
+    gone = [missing[column] for column in owner]
+    steps = [0.0 if gone[i] else min(max(round(32.0 * scores[i]), -80), 80) for i in range(len(scores))]
+    folded = [abs(steps[i]) for i in range(len(scores)) if is_number[i]]
+    present = [float(not away) for away in missing]
+    cells = [*steps, *folded, *present]
+    products = np.array([[one * two for two in cells] for one in cells])
+    triples = []
+    for i, j, k in combinations(range(len(scores)), 3):
+        if len({owner[i], owner[j], owner[k]}) == 3:
+            bounded = [min(max(steps[place], -48), 48) for place in (i, j, k)]
+            common = present[owner[i]] * present[owner[j]] * present[owner[k]]
+            triples.append((math.prod(bounded), common))
+    return products, np.array(triples).reshape(-1, 2).T

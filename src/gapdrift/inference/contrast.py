@@ -27,7 +27,7 @@ SMALLEST_VARIANCE = 1e-10
 MAX_SKEWNESS, MAX_KURTOSIS = 0.7, 0.5
 """Skewness and excess kurtosis of a mean difference above which quadratic forms of it are doubtful."""
 
-ROWS_PER_KURTOSIS = 25.0
+ROWS_PER_KURTOSIS = 10.0
 """Reference rows for each unit of an entry's excess kurtosis below which its variance is not known."""
 
 

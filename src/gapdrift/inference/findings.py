@@ -9,8 +9,8 @@ from gapdrift.counting.evidence import Evidence
 from gapdrift.counting.observed import CrossedSums
 from gapdrift.counting.profile import N_AVERAGED, Profile
 from gapdrift.counting.statistics import squares_of, sums_of
-from gapdrift.inference.combination import Component, combine, min_p, sidak, sidak_all, wald
-from gapdrift.inference.contrast import Contrast, Sample, Shape, compare, covariance_of, entry_p_values
+from gapdrift.inference.combination import Component, combine, min_p, sidak, wald
+from gapdrift.inference.contrast import Contrast, Sample, Shape, compare, covariance_of, entry_p_values, standardised
 from gapdrift.inference.null import N_DRAWS, Null
 from gapdrift.inference.observed import (
     ColumnTest,
@@ -18,6 +18,7 @@ from gapdrift.inference.observed import (
     CrossedTest,
     column_tests,
     crossed_test,
+    explained_by,
     mechanism_p_values,
 )
 from gapdrift.inference.pearson import MIN_EXPECTED, SMALLEST_P
@@ -47,9 +48,6 @@ MAX_CORRELATED = 400
 
 OBSERVED_WEIGHT = 0.4
 """Weight of each test of observed cells, where that of location is 1."""
-
-UNSOUND = 0.05
-"""p-value of a column being missing at the same values as before below which its observed cells are not compared."""
 
 ROWS_PER_COLUMN = 4
 """Rows that a model is learned from, for each matrix column, below which it fits them better than any others."""
@@ -128,14 +126,14 @@ class ObservedTests:
     crossed : CrossedTest
     mechanism : (input columns,) array
         p-values of columns being missing at the same values of others as before.
-    sound : (input columns,) array of bool
-        Columns whose observed cells may be compared: what they are missing at did not change.
+    explained : (input columns,) array
+        Standard deviations that a change of these values may explain in statistics of a column.
     """
 
     columns: list[ColumnTest | None]
     crossed: CrossedTest
     mechanism: Vector
-    sound: Mask
+    explained: Vector
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,13 +171,15 @@ def make_comparison(
     contrast = compare(one, two, shape)
     cautious = contrast.scaled(1.0 / reference_error(profile, reference, window))
     crossed = CrossedSums(profile.owner, profile.is_category, len(axes))
-    mechanism = mechanism_p_values(crossed, reference.sums["crossed"], window.sums["crossed"])
-    sound = mechanism >= UNSOUND if crossed.size else np.ones(len(axes), dtype=bool)
+    mechanism = np.ones(len(axes))
+    if crossed.size:
+        mechanism = mechanism_p_values(crossed, crossed_shape, reference.sums["crossed"], window.sums["crossed"])
+    explained = explained_by(mechanism)
     observed = ObservedTests(
-        column_tests(axes, reference.sums["cells"], window.sums["cells"]),
-        crossed_test(crossed, crossed_shape, reference.sums, window.sums, sound),
+        column_tests(axes, reference.sums["cells"], window.sums["cells"], explained),
+        crossed_test(crossed, crossed_shape, reference.sums, window.sums, explained),
         mechanism,
-        sound,
+        explained,
     )
     return Comparison(profile, reference, window, contrast, cautious, *nulls, observed)
 
@@ -255,11 +255,7 @@ def values_finding(comparison: Comparison) -> Finding:
 
 def _distributions(comparison: Comparison) -> tuple[Component | None, float, float]:
     """Test of the distribution of each column, by its observed cells."""
-    tests = [
-        test
-        for test, sound in zip(comparison.observed.columns, comparison.observed.sound, strict=True)
-        if test is not None and sound
-    ]
+    tests = [test for test in comparison.observed.columns if test is not None]
     if not tests:
         return None, OBSERVED_WEIGHT, 0.0
     surest = min(tests)
@@ -315,9 +311,7 @@ def feature_tests(comparison: Comparison) -> FeatureTests:
 
     Notes
     -----
-    Expected scores of a column move where a column moves that it depends on, so that they blame no column. Where the
-    conditions changed under which a column is missing, its observed values move by that alone: it is blamed only if
-    its expected scores moved as well.
+    Expected scores of a column move where a column moves that it depends on, so that they blame no column.
 
     A product of two columns or three is laid to one of them only where it is surer to have moved than each of the
     others by itself. The effect size is that of the surest: of the column's own values (`ColumnTest`), or of a product,
@@ -325,7 +319,6 @@ def feature_tests(comparison: Comparison) -> FeatureTests:
     """
     profile, observed = comparison.profile, comparison.observed
     own = np.array([1.0 if test is None else test.p_value for test in observed.columns])
-    own = np.where(observed.sound, own, np.maximum(own, _expected_p_values(comparison)))
     effects = np.array([0.0 if test is None else test.effect_size for test in observed.columns])
     found = FeatureTests(np.ones(len(profile.entropy)), np.zeros(len(profile.entropy)))
     for column in range(len(own)):
@@ -347,15 +340,6 @@ def _products_of(crossed: CrossedTest, column: int, own: Vector) -> list[tuple[f
             surest = int(p_values.argmin())
             found.append((sidak(float(p_values[surest]), len(entries)), float(crossed.effects[entries[surest]])))
     return found
-
-
-def _expected_p_values(comparison: Comparison) -> Vector:
-    """p-value of each input column by the location of its expected scores."""
-    profile = comparison.profile
-    entries = entry_p_values(comparison.cautious.part(profile.layout.location))
-    p_values = np.ones(len(profile.entropy))
-    np.minimum.at(p_values, profile.owner, entries)
-    return sidak_all(p_values, np.maximum(np.bincount(profile.owner, minlength=len(p_values)), 1))
 
 
 def combine_verdict(values: Finding, missingness: Finding | None) -> float:
@@ -436,12 +420,15 @@ def _dependence(comparison: Comparison) -> Component | None:
     """Test of the products of expected scores.
 
     What is expected of a missing cell follows a straight line. Where the conditions changed under which a column is
-    missing, that line was learned from other rows than it is applied to, so that its products are left out.
+    missing, that line was learned from other rows than it is applied to: what that explains is taken off.
     """
     profile, layout = comparison.profile, comparison.profile.layout
     pairs = comparison.cautious.part(layout.dependence)
     first, second = (profile.owner[profile.paired[places]] for places in layout.pairs)
-    sound = comparison.observed.sound[first] & comparison.observed.sound[second]
+    explained = np.maximum(comparison.observed.explained[first], comparison.observed.explained[second])
+    away = np.maximum(np.abs(standardised(pairs)), 1e-9)
+    pairs = pairs.scaled(np.maximum(away - explained, 0.0) / away)
+    sound = np.ones(len(first), dtype=bool)
     for rates, n_rows in zip(comparison.missing_rates, (pairs.n_reference, pairs.n_window), strict=True):
         share = 1.0 - rates
         sound &= np.where(first == second, share[first], share[first] * share[second]) * n_rows >= MIN_TOGETHER

@@ -1,8 +1,8 @@
 """Tests of observed cells alone: the distribution of each column, how columns go together, and what is missing where.
 
 They hold, whatever the data are like, as long as cells are missing completely at random on both sides, at whatever
-rates, or under the same conditions on both. Where the conditions changed, as `mechanism_p_values` tells, the columns
-concerned are left to the tests of expected scores.
+rates, or under the same conditions on both. Where the conditions changed, as `mechanism_p_values` tells, what that may
+explain is taken off (`explained_by`).
 """
 
 from collections.abc import Mapping
@@ -16,18 +16,20 @@ from scipy.special import betainc, chdtrc, ndtr, ndtri
 from gapdrift._typing import Indices, Mask, Matrix, Vector
 from gapdrift.counting.observed import STEPS, TRIPLE_REACH, CrossedSums
 from gapdrift.inference.combination import sidak, sidak_all
-from gapdrift.inference.contrast import MAX_KURTOSIS, MAX_SKEWNESS, ROWS_PER_KURTOSIS, tail_p_values
+from gapdrift.inference.contrast import MAX_KURTOSIS, MAX_SKEWNESS, tail_p_values
 from gapdrift.inference.null import SMALLEST_EIGENVALUE, shape_of
 from gapdrift.persistence.records import INFINITE, expect, expect_shape, stored
 from gapdrift.tables.histograms import HistogramAxis
 
 __all__ = [
+    "ROWS_PER_HEAVINESS",
     "ColumnTest",
     "CrossedShape",
     "CrossedTest",
     "column_tests",
     "crossed_test",
     "describe_crossed",
+    "explained_by",
     "mechanism_p_values",
 ]
 
@@ -42,6 +44,12 @@ MIN_VALUES = 5
 
 MIN_OBSERVED = 20
 """Rows with both cells of a product on either side below which it is not tested."""
+
+ROWS_PER_HEAVINESS = 25.0
+"""Rows for each unit of the excess kurtosis of a product, or of a cell, below which its variance is not known."""
+
+CHANGED = 0.05
+"""p-value of a column being missing at the same values as before below which that may explain something."""
 
 MIN_MISSING = 10
 """Rows that miss a column below which the conditions of its being missing are not tested."""
@@ -73,11 +81,14 @@ class CrossedShape:
     ----------
     variance, skewness, kurtosis : (entries,) arrays
         In the order of `_entries`, then those of triples.
+    own_kurtosis : (columns and numbers,) array
+        Of each u and w.
     """
 
     variance: Vector
     skewness: Vector
     kurtosis: Annotated[Vector, INFINITE]
+    own_kurtosis: Annotated[Vector, INFINITE]
 
     def check_stored(self) -> None:
         """Check what was read from a file: as many of each."""
@@ -85,6 +96,13 @@ class CrossedShape:
         for name in ("variance", "skewness", "kurtosis"):
             expect_shape(getattr(self, name), (size,), name)
         expect(bool(np.all(self.variance >= 0.0)), "variances from 0")
+        expect_shape(self.own_kurtosis, (-1,), "own kurtosis")
+
+    def check_fits(self, crossed: CrossedSums) -> None:
+        """Check that what was read from a file is about these products."""
+        n_entries = len(_entries(crossed)[0]) + len(crossed.triples[0]) if crossed.size else 0
+        expect_shape(self.variance, (n_entries,), "the variance of the products")
+        expect_shape(self.own_kurtosis, (len(_owner(crossed)),), "own kurtosis")
 
 
 class CrossedTest(NamedTuple):
@@ -109,7 +127,9 @@ class CrossedTest(NamedTuple):
     is_plain: Mask
 
 
-def column_tests(axes: tuple[HistogramAxis, ...], reference: Vector, window: Vector) -> list[ColumnTest | None]:
+def column_tests(
+    axes: tuple[HistogramAxis, ...], reference: Vector, window: Vector, explained: Vector
+) -> list[ColumnTest | None]:
     """Test of each input column by the counts of its cells; None where too little is observed.
 
     Parameters
@@ -117,17 +137,19 @@ def column_tests(axes: tuple[HistogramAxis, ...], reference: Vector, window: Vec
     axes : tuple of HistogramAxis
     reference, window : (cells,) arrays
         Counts of all columns, one after the other.
+    explained : (input columns,) array
+        From `explained_by`.
     """
     ends = np.cumsum([0, *map(len, axes)]).tolist()
     found = []
-    for axis, start, stop in zip(axes, ends[:-1], ends[1:], strict=True):
+    for axis, start, stop, away in zip(axes, ends[:-1], ends[1:], explained, strict=True):
         before, after = reference[start:stop], window[start:stop]
         enough = min(before.sum(), after.sum()) >= MIN_VALUES and np.count_nonzero(before + after) > 1
-        found.append(_column_test(axis, before, after) if enough else None)
+        found.append(_column_test(axis, before, after, away) if enough else None)
     return found
 
 
-def _column_test(axis: HistogramAxis, before: Vector, after: Vector) -> ColumnTest:
+def _column_test(axis: HistogramAxis, before: Vector, after: Vector, explained: float) -> ColumnTest:
     m, n = before.sum(), after.sum()
     is_number = bool(axis.edges)
     often, least = MIN_CELL * (m + n) / min(m, n), MIN_CELL
@@ -138,16 +160,17 @@ def _column_test(axis: HistogramAxis, before: Vector, after: Vector) -> ColumnTe
         merged = _merge(before + after, least, ordered=False)
         cells = [np.bincount(merged, counts).astype(float) for counts in (before, after)]
     p_values.append(_largest_cell(*cells))
-    return ColumnTest(sidak(min(p_values), len(p_values)), _column_effect(axis, before / m, after / n))
+    smallest = float(less_surely(np.array([min(p_values)]), explained)[0])
+    return ColumnTest(sidak(smallest, len(p_values)), _column_effect(axis, before / m, after / n))
 
 
 def _merge(counts: Vector, least: float, *, ordered: bool) -> Indices:
-    """Group of each cell, so that each group has enough; neighbours are merged where cells have an order.
+    """Group of each cell, so that each group has enough; cells that have an order are merged from the left.
 
     Examples
     --------
     >>> _merge(np.array([9.0, 1.0, 1.0, 9.0, 1.0]), 5.0, ordered=True)
-    array([0, 0, 0, 1, 1])
+    array([0, 1, 1, 1, 1])
     """
     if not ordered:
         rare = counts < least
@@ -232,7 +255,7 @@ def _owner(crossed: CrossedSums) -> Indices:
 def describe_crossed(crossed: CrossedSums, rows: NDArray[np.float32]) -> CrossedShape:
     """Distribution of the products in rows of the reference, given by `CrossedSums.rows`."""
     if not crossed.size:
-        return CrossedShape(*(np.zeros(0) for _ in range(3)))
+        return CrossedShape(*(np.zeros(0) for _ in range(4)))
     owner = _owner(crossed)
     values, present = rows[:, : len(owner)].astype(float), rows[:, len(owner) :].astype(float)
     wide = present[:, owner]
@@ -260,7 +283,8 @@ def describe_crossed(crossed: CrossedSums, rows: NDArray[np.float32]) -> Crossed
             kurtosis[own] = np.maximum(kurtosis[own], kurtosis[own].mean())
             noise = (kurtosis[own] + 2.0) / np.concatenate([common, everywhere_rows])[own]
             variance[own] = usual[own] * np.exp(_shrink(np.log(variance[own] / usual[own]), noise))
-    return CrossedShape(variance, skewness, kurtosis)
+    powers = np.stack([(centred**power).sum(axis=0) / counts for power in (1, 2, 3, 4)])
+    return CrossedShape(variance, skewness, kurtosis, shape_of(powers)[2])
 
 
 def _shrink(logarithms: Vector, noise: Vector) -> Vector:
@@ -273,7 +297,9 @@ def _shrink(logarithms: Vector, noise: Vector) -> Vector:
     return np.asarray(mean + (logarithms - mean) * between / (between + noise))
 
 
-def crossed_test(crossed: CrossedSums, shape: CrossedShape, reference: Sums, window: Sums, sound: Mask) -> CrossedTest:
+def crossed_test(
+    crossed: CrossedSums, shape: CrossedShape, reference: Sums, window: Sums, explained: Vector
+) -> CrossedTest:
     """Test of the products of observed cells, entry by entry.
 
     Parameters
@@ -282,8 +308,8 @@ def crossed_test(crossed: CrossedSums, shape: CrossedShape, reference: Sums, win
     shape : CrossedShape
     reference, window : dict
         Sums of `CrossedSums`.
-    sound : (input columns,) array of bool
-        Columns whose observed cells may be compared.
+    explained : (input columns,) array
+        From `explained_by`.
     """
     first, second = _entries(crossed)
     owner = _owner(crossed)
@@ -300,9 +326,10 @@ def crossed_test(crossed: CrossedSums, shape: CrossedShape, reference: Sums, win
         kurtosis = kurtosis + 3.0 * (shape.kurtosis + 2.0) / m
         usable = (np.minimum(m, n) >= MIN_OBSERVED) & (shape.variance > 1e-6) & np.isfinite(score)
         usable &= (np.abs(skewness) <= MAX_SKEWNESS) & (kurtosis <= MAX_KURTOSIS)
-        usable &= (shape.kurtosis <= m / ROWS_PER_KURTOSIS) & sound[columns].all(axis=1)
+        usable &= shape.kurtosis <= m / ROWS_PER_HEAVINESS
     p_values = np.ones(len(score))
     p_values[usable] = tail_p_values(score[usable], skewness[usable], kurtosis[usable])
+    p_values = less_surely(p_values, explained[columns].max(axis=1))
     scales = np.concatenate([np.full(len(first), STEPS**2), np.full(len(one), STEPS**3)])
     is_plain = np.concatenate([second < crossed.n_columns, np.zeros(len(one), dtype=bool)])
     return CrossedTest(p_values, usable, np.abs(after - before) / scales, columns, is_plain)
@@ -320,12 +347,29 @@ def _means(crossed: CrossedSums, sums: Sums, first: Indices, second: Indices) ->
     return np.concatenate([covariance, three / np.maximum(common, 1.0)]), np.concatenate([counts, common])
 
 
-def mechanism_p_values(crossed: CrossedSums, reference: Matrix, window: Matrix) -> Vector:
+def explained_by(p_values: Vector) -> Vector:
+    """Standard deviations that changed conditions of missing values may explain: (input columns,).
+
+    What selects the observed cells of a column moves their statistics by no more standard deviations than it moves
+    itself, where dependence is perfect. Conditions that differ by chance explain nothing.
+    """
+    return np.where(p_values < CHANGED, -ndtri(np.maximum(p_values, 1e-300) / 2.0), 0.0)
+
+
+def less_surely(p_values: Vector, explained: Vector | float) -> Vector:
+    """p-values of differences of which so many standard deviations are explained otherwise."""
+    away = -ndtri(np.maximum(p_values, 1e-300) / 2.0)
+    left = 2.0 * ndtr(-np.maximum(away - explained, 0.0))
+    return np.where(np.asarray(explained) > 0.0, left, p_values)
+
+
+def mechanism_p_values(crossed: CrossedSums, shape: CrossedShape, reference: Matrix, window: Matrix) -> Vector:
     """Whether each input column is missing at the same values of the others on both sides: p-values.
 
     Parameters
     ----------
     crossed : CrossedSums
+    shape : CrossedShape
     reference, window : (size, size) arrays
         Sums of products.
 
@@ -338,11 +382,11 @@ def mechanism_p_values(crossed: CrossedSums, reference: Matrix, window: Matrix) 
     size, owner = crossed.n_columns + len(crossed.numbers), _owner(crossed)
     if not size:
         return p_values
+    few = np.maximum(MIN_MISSING, shape.own_kurtosis * ROWS_PER_HEAVINESS)[:, None]
     (shift, factor, variance, m), (moved, share, spread, n) = (
-        _shifts(matrix, size, owner) for matrix in (reference, window)
+        _shifts(matrix, size, owner, few) for matrix in (reference, window)
     )
-    total = m + n
-    pooled = (variance * m + spread * n) / np.maximum(total, 1.0)
+    pooled = (variance * m + spread * n) / np.maximum(m + n, 1.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         score = (moved - shift) / np.sqrt(pooled[:, None] * (factor + share))
     usable = np.isfinite(score) & (owner[:, None] != np.arange(crossed.n_inputs)) & np.isfinite(factor + share)
@@ -351,7 +395,7 @@ def mechanism_p_values(crossed: CrossedSums, reference: Matrix, window: Matrix) 
     return np.where(numbers > 0, sidak_all(tails.min(axis=0), np.maximum(numbers, 1)), 1.0)
 
 
-def _shifts(matrix: Matrix, size: int, owner: Indices) -> tuple[Matrix, Matrix, Vector, Vector]:
+def _shifts(matrix: Matrix, size: int, owner: Indices, few: Matrix) -> tuple[Matrix, Matrix, Vector, Vector]:
     """For each u and w: its mean where each input column is observed less that of all rows, and the variance of that.
 
     Then its variance in one row, and the rows that have it.
@@ -363,7 +407,12 @@ def _shifts(matrix: Matrix, size: int, owner: Indices) -> tuple[Matrix, Matrix, 
     shift = matrix[:size, size:] / with_both - mean[:, None]
     factor = np.where(counts >= MIN_OBSERVED, 1.0 / with_both - 1.0 / np.maximum(all_rows, 1.0)[:, None], np.inf)
     lost = all_rows[:, None] - counts
-    # A handful of missing cells selects nothing.
-    few = lost < MIN_MISSING
+    # A handful of missing cells selects nothing; of rare values nothing is known by few more.
+    factor = np.where(lost < few, np.where(lost < MIN_MISSING, 0.0, np.inf), factor)
     variance = np.diagonal(matrix)[:size] / np.maximum(all_rows, 1.0) - mean**2
-    return np.where(few, 0.0, shift), np.where(few, 0.0, factor), variance, all_rows
+    # Where values are missing at certain values of others, their number varies the shift as well.
+    rate = lost / np.maximum(all_rows, 1.0)[:, None]
+    away = shift / np.maximum(rate, 1e-9)
+    more = away**2 * rate * (1.0 - rate) / np.maximum(all_rows * variance, 1e-9)[:, None]
+    factor = factor + np.where(lost < few, 0.0, more)
+    return np.where(lost < few, 0.0, shift), factor, variance, all_rows

@@ -75,7 +75,7 @@ def results():
     gone = {name: np.full_like(cells, None if name == "sky" else np.nan) for name, cells in gone.items()}
     return {
         "drift": calm.test(stations(500, 2, drift=True)),
-        "gaps": calm.test(stations(500, 2, missing=0.6)),
+        "gaps": calm.test(stations(500, 3, missing=0.6)),
         "both": calm.test(stations(2_000, 2, drift=True, missing=0.35)),
         "none": calm.test(stations(500, 1)),
         "small": strict.test(stations(500, 2, drift=True)),

@@ -31,7 +31,7 @@ from gapdrift.inference.findings import (
     values_finding,
 )
 from gapdrift.inference.null import Null, correlation_of, effective_sample_size, shape_of
-from gapdrift.inference.observed import CrossedShape, describe_crossed
+from gapdrift.inference.observed import ROWS_PER_HEAVINESS, CrossedShape, describe_crossed
 from gapdrift.inference.pearson import SMALLEST_P
 from gapdrift.persistence.records import expect, expect_shape, expecting, stored
 from gapdrift.results import BinFinding, DriftResult, FeatureFinding, Finding
@@ -144,6 +144,7 @@ class DriftReference:
         layout = profile.layout
         expect(np.isin(_known_entries(profile), self.values_null.entries).all(), "the correlation of the values")
         expect(np.isin(_known_missing(layout), self.missing_null.entries).all(), "the correlation of missingness")
+        self.crossed_shape.check_fits(self._counter.crossed)
         with expecting("a reference that counts"):
             counted = self.count(probe_rows(schema))
         self.evidence.check_stored_sums(self.origin, {name: array.shape for name, array in counted.sums.items()})
@@ -250,13 +251,13 @@ class _Description(NamedTuple):
 
 
 def _describe(profile: Profile, counter: Counter, rows: Encoded, rng: np.random.Generator) -> _Description:
-    layout, few = profile.layout, len(rows) <= MAX_DESCRIBED
+    layout, n_rows, few = profile.layout, len(rows), len(rows) <= MAX_DESCRIBED
     if not few:
         rows = _take(rows, rng.choice(len(rows), MAX_DESCRIBED, replace=False, shuffle=False))
     found = counter.rows(rows, hidden=profile.direct)
     missing = missing_statistics(layout, rows.missing, profile.missing_paired)
     powers = power_means(layout, found.location, profile.paired, found.bins, missing)
-    shape = _shape(profile, powers)
+    shape = _shape(profile, powers, n_rows)
     values = _values_null(profile, found, shape)
     entries = _known_missing(layout)
     of_missing = Null(entries, correlation_of(missing[:, entries - layout.rates.start]), len(rows))
@@ -290,7 +291,7 @@ def _values_null(profile: Profile, rows: RowStatistics, shape: Shape) -> Null:
     return Null(entries, correlation_of(statistics), n_effective)
 
 
-def _shape(profile: Profile, powers: Matrix) -> Shape:
+def _shape(profile: Profile, powers: Matrix, n_rows: int) -> Shape:
     layout = profile.layout
     variance, skewness, kurtosis = shape_of(powers)
     first, second = layout.pairs
@@ -304,7 +305,9 @@ def _shape(profile: Profile, powers: Matrix) -> Shape:
     unit, offset = np.ones(layout.size), np.zeros(layout.size)
     unit[layout.location] = np.where(profile.is_category, ONE_HOT, 1.0)
     offset[layout.location] = profile.mean
-    return Shape(skewness, kurtosis, indicator, unit, offset, _degenerate(profile, powers[0], variance))
+    degenerate = _degenerate(profile, powers[0], variance)
+    degenerate[layout.dependence] |= kurtosis[layout.dependence] * ROWS_PER_HEAVINESS > n_rows
+    return Shape(skewness, kurtosis, indicator, unit, offset, degenerate)
 
 
 def _degenerate(profile: Profile, mean: Vector, variance: Vector) -> NDArray[np.bool_]:

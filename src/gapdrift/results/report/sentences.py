@@ -27,7 +27,13 @@ BADGES: dict[State, str] = {
 SIDES: dict[Side, str] = {"values": "values", "missingness": "missing values"}
 """What each side is called in sentences."""
 
-ASPECTS = {"location": "typical values", "dependence": "spread and how columns are related", "bins": "the mix of rows"}
+ASPECTS = {
+    "location": "typical values",
+    "dependence": "spread and how columns are related",
+    "bins": "the mix of rows",
+    "distributions": "distributions of single columns",
+    "interactions": "relations that are not straight lines",
+}
 """What each test of the values compares, in plain words."""
 
 

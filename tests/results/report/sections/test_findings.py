@@ -11,7 +11,8 @@ def heads(page):
 
 def test_tests_are_listed_with_their_parts(results):
     names = [row[0] for row in Page(results["drift"].to_html()).rows("tests")]
-    assert names == ["values", "location", "dependence", "bins", "missingness", "rates", "patterns"]
+    of_values = ["location", "dependence", "bins", "distributions", "interactions"]
+    assert names == ["values", *of_values, "missingness", "rates", "patterns", "conditions"]
 
 
 def test_one_test_shows_all_its_numbers(results):

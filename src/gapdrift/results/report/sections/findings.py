@@ -15,8 +15,11 @@ MEANINGS = {
     "location": "typical value of each column",
     "dependence": "spread of each column, and how columns are related",
     "bins": "shares of rows in regions of similar rows",
+    "distributions": "distribution of each column's observed values",
+    "interactions": "how observed values of columns go together, beyond straight lines",
     "rates": "share of missing cells of each column",
     "patterns": "which columns are missing together",
+    "conditions": "at which values of other columns each column is missing",
     "pearson": "shares of rows in regions of similar rows (chi-square)",
 }
 """What each test compares."""

@@ -1,0 +1,47 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+import gapdrift as gd
+from gapdrift.counting.observed import MAX_CROSSED, MAX_TRIPLED, CrossedSums
+from gapdrift.tables.encoding import encode
+from tests import naive
+
+
+def table(n_rows, seed):
+    rng = np.random.default_rng(seed)
+    numbers = rng.normal(size=(n_rows, 3)) ** 3
+    frame = pd.DataFrame(numbers, columns=["a", "b", "c"]).assign(d=rng.choice(["x", "y"], n_rows))
+    return frame.mask(rng.random(frame.shape) < 0.2)
+
+
+def test_sums_are_those_of_the_products_of_single_rows():
+    reference = gd.DriftDetector(random_state=0).fit(table(400, 0)).reference_
+    rows = encode(table(60, 1), reference.schema)
+    profile = reference.profile
+    scores = profile.scores.transform(rows.values) - profile.mean
+    scores = np.rint(scores * 2.0**14) / 2.0**14
+    expected = [
+        naive.observed_products(row, gone, profile.owner, ~profile.is_category)
+        for row, gone in zip(scores, rows.missing, strict=True)
+    ]
+    sums = reference._counter.count([rows], len(rows))
+    np.testing.assert_array_equal(sums["crossed"], sum(products for products, _ in expected))
+    np.testing.assert_array_equal(sums["triples"], sum(triples for _, triples in expected))
+
+
+@pytest.mark.parametrize(("n_columns", "n_triples"), [(2, 0), (3, 1), (MAX_TRIPLED, 120), (MAX_TRIPLED + 1, 0)])
+def test_products_of_three_are_those_of_few_columns(n_columns, n_triples):
+    owner = np.arange(n_columns)
+    crossed = CrossedSums(owner, np.zeros(n_columns, dtype=bool), n_columns)
+    assert crossed.zeros()["triples"].shape == (2, n_triples)
+    assert crossed.zeros()["crossed"].shape == (3 * n_columns, 3 * n_columns)
+
+
+def test_wide_tables_have_no_products():
+    crossed = CrossedSums(np.arange(MAX_CROSSED + 1), np.zeros(MAX_CROSSED + 1, dtype=bool), MAX_CROSSED + 1)
+    assert crossed.size == 0
+    rows = crossed.rows(np.zeros((5, MAX_CROSSED + 1)), np.zeros((5, MAX_CROSSED + 1), dtype=bool))
+    sums = crossed.zeros()
+    crossed.add(sums, rows)
+    assert sums["crossed"].shape == (0, 0)

@@ -1,0 +1,119 @@
+import numpy as np
+import pytest
+from scipy.stats import binomtest
+
+import gapdrift as gd
+from gapdrift.inference.observed import _merge, _shrink, column_tests
+from gapdrift.tables.histograms import HistogramAxis
+
+LABELS = HistogramAxis((), (), ("a", "b", "c", "(other)"))
+
+
+def hidden(rows, rate, rng):
+    return np.where(rng.random(rows.shape) < rate, np.nan, rows)
+
+
+def parts_of(result):
+    found = {part.name: part.p_value for part in result.values.parts}
+    return found | {part.name: part.p_value for part in result.missingness.parts}
+
+
+def test_the_largest_cell_is_exact():
+    before, after = np.array([50.0, 50.0, 0.0, 0.0]), np.array([55.0, 45.0, 12.0, 0.0])
+    (found,) = column_tests((LABELS,), before, after, np.zeros(1))
+    # All twelve values of one cell are in the window, by chance twice as probable as this; four cells, two tests.
+    alone = binomtest(12, 12, 112 / 212, alternative="greater").pvalue
+    assert found.p_value <= 1 - (1 - 2 * alone) ** 8
+    assert found.effect_size == pytest.approx(0.5 * np.abs(after / 112 - before / 100).sum())
+
+
+def test_too_few_values_are_not_tested():
+    few = np.array([3.0, 1.0, 0.0, 0.0])
+    assert column_tests((LABELS, HistogramAxis((), (), ())), few, few, np.zeros(2)) == [None, None]
+
+
+@pytest.mark.parametrize(("m", "n"), [(60, 60), (100, 2_000), (2_000, 100)])
+def test_columns_hold_their_level(m, n):
+    """At alpha 0.05, exact and cautious: at most what 400 trials of a rate of 0.05 give once in a thousand times."""
+    rng = np.random.default_rng(0)
+    alarms = 0
+    for _ in range(400):
+        edges = tuple(np.linspace(-3, 3, 21).tolist())
+        axis = HistogramAxis(edges, edges[1:-1], ())
+        counts = [np.bincount(axis.cells_of(rng.normal(size=size)), minlength=len(axis)) for size in (m, n)]
+        (found,) = column_tests((axis,), *(side.astype(float) for side in counts), np.zeros(1))
+        alarms += found.p_value < 0.05
+    assert alarms <= 35
+
+
+def test_cells_are_merged_with_their_neighbours():
+    assert _merge(np.array([1.0, 1.0, 9.0, 1.0, 1.0]), 2.0, ordered=True).tolist() == [0, 0, 1, 2, 2]
+    assert _merge(np.array([1.0, 9.0, 1.0, 9.0]), 2.0, ordered=False).tolist() == [0, 1, 0, 2]
+
+
+def test_noisy_variances_are_drawn_together():
+    rng = np.random.default_rng(0)
+    noise = np.full(1_000, 0.09)
+    assert _shrink(rng.normal(0.0, 0.3, 1_000), noise).std() < 0.1
+    far = rng.normal(0.0, 3.0, 1_000)
+    assert _shrink(far, noise) == pytest.approx(far, abs=0.2)
+
+
+BLIND_SPOTS = {
+    "skewness": (lambda x, rng: np.column_stack([rng.exponential(size=len(x)) - 1.0, x[:, 1:]]), "distributions"),
+    "spike": (lambda x, rng: np.where(rng.random(x.shape) < [0.12, 0, 0], 0.0, x), "distributions"),
+    "bent": (
+        lambda x, _: np.column_stack([x[:, 0], 0.8 * (np.abs(x[:, 0]) - 0.8) + 0.6 * x[:, 1], x[:, 2]]),
+        "interactions",
+    ),
+    "circle": (
+        lambda x, _: x * np.where([1, 1, 0], 1.4 / np.linalg.norm(x[:, :2], axis=1, keepdims=True), 1),
+        "interactions",
+    ),
+    "three-way": (
+        lambda x, _: np.column_stack([x[:, :2], np.abs(x[:, 2]) * np.sign(x[:, 0] * x[:, 1])]),
+        "interactions",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", BLIND_SPOTS)
+def test_what_means_and_correlations_do_not_tell_is_found(kind):
+    change, part = BLIND_SPOTS[kind]
+    rng = np.random.default_rng(4)
+    detector = gd.DriftDetector(random_state=0).fit(hidden(rng.normal(size=(1_000, 3)), 0.2, rng))
+    result = detector.test(hidden(change(rng.normal(size=(1_000, 3)), rng), 0.2, rng))
+    assert result.drift
+    assert parts_of(result)[part] < 1e-4
+
+
+def test_conditions_of_missing_values_are_told_from_values():
+    """MCAR becomes MAR at the same rate, and the second column is bent: values have not changed."""
+    rng = np.random.default_rng(0)
+
+    def sides(conditional):
+        x = rng.normal(size=(2_000, 1))
+        rows = np.hstack([x, x**2 + 0.3 * rng.normal(size=x.shape)])
+        rate = 0.6 * (x[:, 0] > 0) if conditional else 0.3
+        rows[rng.random(2_000) < rate, 1] = np.nan
+        return rows
+
+    detector = gd.DriftDetector(random_state=0).fit(sides(False))
+    same, other = detector.test(sides(False)), detector.test(sides(True))
+    assert parts_of(same)["conditions"] > 0.01
+    assert parts_of(other)["conditions"] < 1e-9
+    assert parts_of(other)["rates"] > 0.01
+    assert other.values.p_value > 0.01
+
+
+@pytest.mark.parametrize("rate", [0.2, 0.5])
+def test_a_neighbour_of_a_column_that_moved_is_not_named(rate):
+    rng = np.random.default_rng(1)
+
+    def rows(shift):
+        common = rng.normal(size=(1_000, 1))
+        return hidden(0.9 * common + 0.44 * rng.normal(size=(1_000, 2)) + [shift, 0.0], rate, rng)
+
+    detector = gd.DriftDetector(random_state=0).fit(rows(0.0))
+    named = [feature.name for feature in detector.test(rows(1.0)).features if feature.adjusted_p_value < 0.01]
+    assert named == ["x0"]
