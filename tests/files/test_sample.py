@@ -50,3 +50,11 @@ def test_files_of_different_types_become_one():
     odd = [pa.table({"a": [1]}), pa.table({"a": [[1]]})]
     with pytest.raises(InputError, match="in different files, expected one"):
         sample_rows(odd, 10, np.random.default_rng(0))
+
+
+def test_a_user_with_the_same_seed_does_not_draw_the_same_rows():
+    """By the same seed cells were hidden: a sample that followed it would have hidden cells only, or none."""
+    hidden = np.random.default_rng(0).random(10_000) < 0.2
+    table = pa.table({"a": np.where(hidden, np.nan, 1.0)})
+    sample, _ = sample_rows([table], 500, np.random.default_rng(0))
+    assert 0.1 < np.isnan(sample["a"].to_numpy()).mean() < 0.3

@@ -241,7 +241,7 @@ def merge_bins(shares: Vector, n_rows: int, centres: Matrix) -> Matrix:
 
 
 def values_finding(comparison: Comparison) -> Finding:
-    """Finding of the values, with its parts location, dependence and bins."""
+    """Finding of the values, with its parts: location, dependence, bins, distributions and interactions."""
     layout, cautious = comparison.profile.layout, comparison.cautious
     parts = [
         (_location(comparison), 1.0, _surest(cautious, comparison, layout.location)),
@@ -288,7 +288,7 @@ def _independent(name: str, smallest: float, number: int, seed: int) -> Componen
 
 
 def missingness_finding(comparison: Comparison) -> Finding | None:
-    """Finding of what is missing, with its parts rates and patterns; None where nothing is missing on either side."""
+    """Finding of what is missing: rates, patterns and conditions; None where nothing is missing on either side."""
     layout, contrast = comparison.profile.layout, comparison.contrast
     if not contrast.usable[layout.missingness].any():
         return None

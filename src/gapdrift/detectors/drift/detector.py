@@ -53,9 +53,9 @@ class DriftDetector(ReferenceDetector):
 
     Notes
     -----
-    ``result.values`` combines three tests: location, dependence and bins; ``result.missingness`` two: rates and
-    patterns. A change of the missing rate alone is no drift of the values. The verdict spends nine tenths of
-    ``alpha`` on values and one tenth on gaps.
+    ``result.values`` combines five tests: location, dependence, bins, distributions and interactions;
+    ``result.missingness`` three: rates, patterns and conditions. A change of what is missing alone is no drift of the
+    values. The verdict spends nine tenths of ``alpha`` on values and one tenth on missing values.
 
     Examples
     --------
