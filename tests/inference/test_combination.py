@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
 from scipy.stats import f as f_distribution
+from scipy.stats import t as t_distribution
 
-from gapdrift.inference.combination import Component, combine, effective_number, min_p, sidak, wald
+from gapdrift.inference.combination import Component, combine, effective_number, matched_filter, min_p, sidak, wald
 from gapdrift.inference.contrast import covariance_of
 from gapdrift.inference.null import Null, correlation_of
 from tests.inference.test_contrast import contrast_of
@@ -100,3 +101,34 @@ def test_combination_holds_its_level():
         parts = [(wald_of(one, two, 20), 1.0), (min_p("least", contrast_of(one, two), draws_of(one)), 0.5)]
         alarms += combine("both", parts).p_value < 0.05
     assert 7 <= alarms <= 36
+
+
+def equicorrelated(size, correlation=0.7):
+    matrix = np.full((size, size), correlation)
+    np.fill_diagonal(matrix, 1.0)
+    return matrix, Null(np.arange(size), matrix, 1_000).draws
+
+
+def test_a_matched_filter_sees_the_entry_that_moved_alone():
+    correlation, draws = equicorrelated(6)
+    score = np.array([2.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+    found = matched_filter("filter", score, correlation, draws, freedom=500)
+    inverse = np.linalg.inv(correlation)
+    expected = 2.0 * t_distribution.sf(abs(inverse[0] @ score) / np.sqrt(inverse[0, 0]), 500 + 1 - 6)
+    number = effective_number(found.simulated)
+    assert 0.8 < number < 1.2
+    assert expected < found.p_value < 6.5 * expected
+    assert found.p_value < 0.02
+
+
+def test_a_matched_filter_holds_its_level():
+    correlation, draws = equicorrelated(5)
+    rng = np.random.default_rng(7)
+    scores = rng.multivariate_normal(np.zeros(5), correlation, size=1_000)
+    alarms = sum(matched_filter("filter", score, correlation, draws, 5_000).p_value < 0.05 for score in scores)
+    assert 28 <= alarms <= 74
+
+
+def test_a_matched_filter_needs_rows():
+    correlation, draws = equicorrelated(5)
+    assert matched_filter("filter", np.ones(5), correlation, draws, freedom=9) is None

@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import chdtrc, fdtrc, ndtr
+from scipy.special import chdtrc, fdtrc, ndtr, stdtr
 
 from gapdrift._typing import Matrix, Vector
 from gapdrift.inference.contrast import Contrast, entry_p_values
 from gapdrift.inference.null import N_DRAWS, SMALLEST_EIGENVALUE
 
-__all__ = ["Component", "combine", "effective_number", "min_p", "sidak", "sidak_all", "wald"]
+__all__ = ["Component", "combine", "effective_number", "matched_filter", "min_p", "sidak", "sidak_all", "wald"]
 
 
 READ_AT = np.array([0.03, 0.05, 0.08])
@@ -113,6 +113,37 @@ def wald(
     within = ratio * ((n_rows - 2) / freedom)
     p_value = float(fdtrc(rank, freedom + 1 - rank, within * (freedom + 1 - rank) / rank))
     return Component(name, p_value, _simulated_wald(draws[:, chosen], max_rank), statistic, rank)
+
+
+def matched_filter(name: str, score: Vector, correlation: Matrix, draws: Matrix, freedom: int) -> Component | None:
+    """Test by the largest entry of R^-1 z, each over its standard deviation; None where too few rows tell R.
+
+    An entry that moves alone moves its neighbours in z, but in R^-1 z itself only (Hall and Jin; Cai, Liu and Xia).
+
+    Parameters
+    ----------
+    name : str
+    score : (entries,) array
+        Standardised differences z.
+    correlation : (entries, entries) array
+        R.
+    draws : (draws, entries) array
+        Standardised differences where nothing changed.
+    freedom : int
+        Degrees of freedom of the correlation.
+    """
+    values, vectors = np.linalg.eigh(correlation)
+    kept = values > SMALLEST_EIGENVALUE
+    rank = int(kept.sum())
+    if rank < 2 or freedom < 2 * rank:
+        return None
+    inverse = (vectors[:, kept] / values[kept]) @ vectors[:, kept].T
+    inverse /= np.sqrt(np.maximum(np.diag(inverse), 1e-12))
+    largest = float(np.abs(score @ inverse).max())
+    least = 2.0 * ndtr(-np.abs(draws @ inverse).max(axis=1))
+    number = effective_number(least)
+    smallest = 2.0 * float(stdtr(freedom + 1 - rank, -largest))
+    return Component(name, sidak(smallest, number), sidak_all(least, number), degrees_of_freedom=rank)
 
 
 def _whitening(correlation: Matrix, max_rank: int) -> Matrix:

@@ -9,7 +9,7 @@ from gapdrift.counting.evidence import Evidence
 from gapdrift.counting.observed import CrossedSums
 from gapdrift.counting.profile import N_AVERAGED, Profile
 from gapdrift.counting.statistics import squares_of, sums_of
-from gapdrift.inference.combination import Component, combine, min_p, sidak, wald
+from gapdrift.inference.combination import Component, combine, matched_filter, min_p, sidak, wald
 from gapdrift.inference.contrast import Contrast, Sample, Shape, compare, covariance_of, entry_p_values, standardised
 from gapdrift.inference.null import N_DRAWS, Null
 from gapdrift.inference.observed import (
@@ -449,7 +449,8 @@ def _dependence(comparison: Comparison) -> Component | None:
     covariance = correlation * np.outer(deviation, deviation)
     difference = pairs.difference[smooth]
     together = _as_a_whole("dependence", pairs, difference, covariance, draws[:, smooth], max(freedom, 1))
-    return combine("dependence", [(one_by_one, 0.8), (together, 0.2)])
+    filtered = matched_filter("dependence", standardised(pairs)[smooth], correlation, draws[:, smooth], freedom)
+    return combine("dependence", [(one_by_one, 0.5), (filtered, 0.3), (together, 0.2)])
 
 
 def _is_learned(comparison: Comparison) -> Mask:
