@@ -129,6 +129,5 @@ def test_a_matched_filter_holds_its_level():
     assert 28 <= alarms <= 74
 
 
-def test_a_matched_filter_needs_rows():
-    correlation, draws = equicorrelated(5)
-    assert matched_filter("filter", np.ones(5), correlation, draws, freedom=9) is None
+def test_a_matched_filter_needs_two_entries():
+    assert matched_filter("filter", np.ones(1), np.eye(1), np.ones((10, 1)), freedom=90) is None

@@ -116,7 +116,7 @@ def wald(
 
 
 def matched_filter(name: str, score: Vector, correlation: Matrix, draws: Matrix, freedom: int) -> Component | None:
-    """Test by the largest entry of R^-1 z, each over its standard deviation; None where too few rows tell R.
+    """Test by the largest entry of R^-1 z, each over its standard deviation; None where R is of rank one.
 
     An entry that moves alone moves its neighbours in z, but in R^-1 z itself only (Hall and Jin; Cai, Liu and Xia).
 
@@ -135,7 +135,7 @@ def matched_filter(name: str, score: Vector, correlation: Matrix, draws: Matrix,
     values, vectors = np.linalg.eigh(correlation)
     kept = values > SMALLEST_EIGENVALUE
     rank = int(kept.sum())
-    if rank < 2 or freedom < 2 * rank:
+    if rank < 2:
         return None
     inverse = (vectors[:, kept] / values[kept]) @ vectors[:, kept].T
     inverse /= np.sqrt(np.maximum(np.diag(inverse), 1e-12))

@@ -446,6 +446,9 @@ def _dependence(comparison: Comparison) -> Component | None:
     deviation = np.sqrt(pairs.variance[smooth])
     correlation = comparison.values_null.correlation_between(layout.dependence.start + smooth)
     freedom = min(comparison.values_null.n_effective - 1, pairs.n_rows - 2)
+    if freedom < ROWS_PER_RANK * len(smooth):
+        # An inverse of their correlation would rest on too few rows: with strongly dependent columns it alarms.
+        return one_by_one
     covariance = correlation * np.outer(deviation, deviation)
     difference = pairs.difference[smooth]
     together = _as_a_whole("dependence", pairs, difference, covariance, draws[:, smooth], max(freedom, 1))
