@@ -48,9 +48,9 @@ def test_what_is_kept_solves_like_the_precision(precision, missing, room, monkey
         assert np.array_equal(solve(known, index[found], vectors[found]), exact[found])
 
 
-@pytest.mark.parametrize("cells", [patterns.MAX_CELLS, 20])
+@pytest.mark.parametrize("cells", [patterns.MAX_PATTERN_CELLS, 20])
 def test_unknown_patterns_are_described_in_parts(precision, missing, cells, monkeypatch, rng):
-    monkeypatch.setattr(patterns, "MAX_CELLS", cells)
+    monkeypatch.setattr(patterns, "MAX_PATTERN_CELLS", cells)
     vectors = rng.normal(size=(300, 6))
     exact = precision.solve(find_patterns(missing[:, OWNER]), vectors)
     seen = []

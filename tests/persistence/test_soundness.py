@@ -148,7 +148,7 @@ def test_the_steps_of_trees_have_a_limit(make, monkeypatch):
 
 
 def test_the_nodes_of_trees_have_a_limit(monkeypatch):
-    monkeypatch.setattr("gapdrift.detectors.mdlfwf.regressors.MAX_NODES", 3)
+    monkeypatch.setattr("gapdrift.detectors.mdlfwf.regressors.MAX_TREE_NODES", 3)
     with pytest.raises(StorageError, match="at most 3 nodes"):
         FOREST.check_stored()
 

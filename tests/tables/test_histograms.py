@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 
 from gapdrift.tables.encoding import encode
-from gapdrift.tables.histograms import MAX_CELLS, count_categories, fit_axes
+from gapdrift.tables.histograms import MAX_HISTOGRAM_CELLS, count_categories, fit_axes
 from gapdrift.tables.schema import learn_schema
 
 
@@ -18,7 +18,7 @@ def test_cells_have_their_intervals_and_categories(rng):
     assert [len(axis) for axis in axes[1:]] == [3, 0, 20]
     numbers, categories = rows.values[30:, 0], rows.values[:, schema.owner == 1]
     counts = np.bincount(axes[0].cells_of(numbers), minlength=len(axes[0]))
-    assert 20 < len(counts) <= MAX_CELLS
+    assert 20 < len(counts) <= MAX_HISTOGRAM_CELLS
     inside = np.clip(numbers, axes[0].edges[0], axes[0].edges[-1])
     np.testing.assert_array_equal(axes[0].shown(counts), np.histogram(inside, axes[0].edges)[0])
     np.testing.assert_array_equal(count_categories(categories, axes[1]), [*np.sort(table["c"].value_counts())[::-1], 0])

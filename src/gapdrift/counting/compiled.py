@@ -7,7 +7,7 @@ import numpy as np
 
 from gapdrift.counting import observed as observed_cells
 from gapdrift.counting import statistics
-from gapdrift.counting.observed import REACH, STEPS
+from gapdrift.counting.observed import MAX_STEPS_OBSERVED, STEPS
 from gapdrift.counting.patterns import N_PROBES, SLOT_BITS
 
 __all__ = ["add_crossed", "add_products", "add_triples", "count_rows", "fill_rows", "read_rows"]
@@ -22,7 +22,7 @@ add_crossed = numba.njit(cache=True, nogil=True)(observed_cells.add_crossed)
 add_triples = numba.njit(cache=True, nogil=True)(observed_cells.add_triples)
 """The products of three observed cells, likewise."""
 
-BLOCK = 512
+KERNEL_ROWS = 512
 """Rows that are handled at once."""
 
 
@@ -330,8 +330,8 @@ def mark_rows(scores: Any, index: Any, codes: Any, numbers: Any, observed: Any) 
     for row in range(len(scores)):
         for column in range(n_columns):
             step = np.rint(scores[row, column] * STEPS)
-            step = step if step > -REACH else -REACH
-            observed[row, column] = np.float32(step if step < REACH else REACH)
+            step = step if step > -MAX_STEPS_OBSERVED else -MAX_STEPS_OBSERVED
+            observed[row, column] = np.float32(step if step < MAX_STEPS_OBSERVED else MAX_STEPS_OBSERVED)
         for place in range(n_numbers):
             observed[row, n_columns + place] = np.abs(observed[row, numbers[place]])
         present = ~codes[row] if index[row] >= 0 else np.uint64(0)
@@ -380,13 +380,13 @@ def count_rows(
     """
     n_rows, n_columns = values.shape
     products, squares, per_step, reach = bins[2]
-    identity, row_codes = np.empty(BLOCK, np.uint64), np.empty(BLOCK, np.uint64)
-    index = np.empty(BLOCK, np.intp)
-    steps = np.empty((BLOCK, n_columns), np.float32)
-    distances = np.empty((BLOCK, len(squares)), np.float32)
+    identity, row_codes = np.empty(KERNEL_ROWS, np.uint64), np.empty(KERNEL_ROWS, np.uint64)
+    index = np.empty(KERNEL_ROWS, np.intp)
+    steps = np.empty((KERNEL_ROWS, n_columns), np.float32)
+    distances = np.empty((KERNEL_ROWS, len(squares)), np.float32)
     n_rest = 0
-    for start in range(0, n_rows, BLOCK):
-        stop = min(start + BLOCK, n_rows)
+    for start in range(0, n_rows, KERNEL_ROWS):
+        stop = min(start + KERNEL_ROWS, n_rows)
         here = stop - start
         given = missing[start:stop] if len(missing) else missing
         block, own = scores[start:stop], index[:here]

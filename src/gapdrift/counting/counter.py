@@ -20,7 +20,7 @@ from gapdrift.errors import InputError
 from gapdrift.models.normal_scores import N_CELLS, UNIT
 from gapdrift.tables.encoding import Encoded
 from gapdrift.tables.frame import MAX_MAGNITUDE
-from gapdrift.tables.histograms import MAX_CELLS, HistogramAxis, count_categories
+from gapdrift.tables.histograms import MAX_HISTOGRAM_CELLS, HistogramAxis, count_categories
 
 __all__ = ["CHUNK", "Counter", "OutOfRangeError", "RowStatistics"]
 
@@ -117,7 +117,7 @@ class Counter:
             Of all chunks.
         """
         sums = self._zeros()
-        bars = np.zeros((len(self.profile.owner), MAX_CELLS), dtype=np.int64)
+        bars = np.zeros((len(self.profile.owner), MAX_HISTOGRAM_CELLS), dtype=np.int64)
         code = machine_code(n_rows) if self._can_compile else None
         totals = self._totals()
         for values, missing in _parts(chunks, self._chunk):
@@ -219,7 +219,7 @@ class Counter:
             np.empty((n_rows, self.crossed.size), dtype=np.float32),
             self._zeros(),
         )
-        bars = np.zeros((len(profile.owner), MAX_CELLS), dtype=np.int64)
+        bars = np.zeros((len(profile.owner), MAX_HISTOGRAM_CELLS), dtype=np.int64)
         start, totals = 0, self._totals()
         for values, missing in _parts([rows], self._chunk):
             found.sums["cells"] += self._count_categories(values)
@@ -334,7 +334,7 @@ class Counter:
         scores = np.ascontiguousarray(self._table.scores_of(keys, hidden).T)
         for column, (cells, gone) in enumerate(zip(keys, hidden, strict=True)):
             intervals = self._intervals[column]
-            bars[column] += np.bincount(intervals.take(cells), minlength=MAX_CELLS)
+            bars[column] += np.bincount(intervals.take(cells), minlength=MAX_HISTOGRAM_CELLS)
             # Missing values are in cell 0 as well.
             bars[column, intervals[0]] -= np.count_nonzero(gone)
         identity = (keys * self._mixer[:, None]).sum(axis=0, dtype=np.uint64)

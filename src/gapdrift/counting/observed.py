@@ -36,13 +36,13 @@ MAX_TRIPLED = 10
 STEPS = 32.0
 """Whole steps per unit of a score."""
 
-REACH = 80.0
+MAX_STEPS_OBSERVED = 80.0
 """Steps of the largest score."""
 
 TRIPLE_REACH = 48.0
 """Steps of the largest score in a product of three."""
 
-BLOCK = 256
+CROSSED_ROWS = 256
 """Rows added up at once: sums of their products fit into the 24 bits of single precision."""
 
 
@@ -95,7 +95,7 @@ class CrossedSums:
         """
         found = np.empty((len(scores), self.size), dtype=np.float32)
         if self.size:
-            found[:, : self.n_columns] = np.clip(np.rint(scores * STEPS), -REACH, REACH)
+            found[:, : self.n_columns] = np.clip(np.rint(scores * STEPS), -MAX_STEPS_OBSERVED, MAX_STEPS_OBSERVED)
             found[:, self.n_columns : -self.n_inputs] = np.abs(found[:, self.numbers])
             found[:, -self.n_inputs :] = ~missing
         return found
@@ -128,8 +128,8 @@ def add_crossed(rows: Any, crossed: Any) -> None:
     crossed : (size, size) array
         Added to.
     """
-    for start in range(0, len(rows), BLOCK):
-        block = rows[start : start + BLOCK]
+    for start in range(0, len(rows), CROSSED_ROWS):
+        block = rows[start : start + CROSSED_ROWS]
         crossed += np.dot(block.T, block)
 
 

@@ -36,7 +36,7 @@ MAX_MISSING = 48
 MAX_PATTERNS = 8_192
 """Patterns kept, at most."""
 
-MAX_CELLS = 2_000_000
+MAX_PATTERN_CELLS = 2_000_000
 """Cells of the covariances of the patterns that are kept, or handled at once, at most."""
 
 SLOT_BITS = 16
@@ -133,7 +133,7 @@ class KnownPatterns:
         sizes = np.diff(self.column_start)[index]
         for size in np.flatnonzero(np.bincount(sizes)[1:]) + 1:
             chosen = np.flatnonzero(sizes == size)
-            for rows in np.array_split(chosen, len(chosen) * size * size // MAX_CELLS + 1):
+            for rows in np.array_split(chosen, len(chosen) * size * size // MAX_PATTERN_CELLS + 1):
                 pattern = index[rows]
                 columns = self.columns[self.column_start[pattern][:, None] + np.arange(size)]
                 cells = self.covariance[self.covariance_start[pattern][:, None] + np.arange(size * size)]
@@ -234,7 +234,7 @@ class PatternCache:
         codes = codes[_free_slots(known.slots, codes) >= 0]
         missing = _missing_of(codes, self.n_inputs)
         sizes = missing[:, self.owner].sum(axis=1)
-        room = np.cumsum(np.where(sizes <= MAX_MISSING, sizes**2, 0)) <= MAX_CELLS - len(known.covariance)
+        room = np.cumsum(np.where(sizes <= MAX_MISSING, sizes**2, 0)) <= MAX_PATTERN_CELLS - len(known.covariance)
         kept = np.flatnonzero((sizes <= MAX_MISSING) & room)[: MAX_PATTERNS - len(known)]
         if len(kept):
             complete = np.zeros((1, self.n_inputs), dtype=bool)
@@ -263,7 +263,7 @@ def unknown_parts(
     patterns = find_patterns(missing)
     order = np.argsort(patterns.index, kind="stable")
     cells = np.cumsum(patterns.missing[:, owner].sum(axis=1) ** 2)
-    part_of = cells // MAX_CELLS
+    part_of = cells // MAX_PATTERN_CELLS
     for part in np.unique(part_of[patterns.index]).tolist():
         numbers = np.flatnonzero(part_of == part)
         rows = order[np.isin(patterns.index[order], numbers)]

@@ -37,7 +37,7 @@ principal directions."""
 N_DIRECTIONS = 15
 """Principal directions beyond that."""
 
-SMALLEST_VARIANCE = 0.05
+LEAST_DIRECTION_VARIANCE = 0.05
 """Variance below which a principal direction is not looked at."""
 
 MAX_PAIRED = 300
@@ -278,7 +278,7 @@ def _choose_directions(model: GaussianModel) -> Matrix:
     if n_columns <= MAX_DIRECT:
         return np.eye(n_columns)
     values, vectors = np.linalg.eigh(model.covariance)
-    n_kept = int(np.clip(np.sum(values > SMALLEST_VARIANCE), 2, N_DIRECTIONS))
+    n_kept = int(np.clip(np.sum(values > LEAST_DIRECTION_VARIANCE), 2, N_DIRECTIONS))
     return np.ascontiguousarray(vectors[:, ::-1][:, :n_kept])
 
 

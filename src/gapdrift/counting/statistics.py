@@ -43,7 +43,7 @@ SQUARE_BITS = 14
 """Bits of a squared score: sums of products of squares are then exact, in whatever order they are added up."""
 
 
-BLOCK = 1_024
+PRODUCT_ROWS = 1_024
 """Rows whose products are added up at once."""
 
 
@@ -170,8 +170,8 @@ def add_products(scores: Matrix, rounding: float, products: Matrix, squares: Mat
     products, squares : (columns, columns) arrays
         Added to.
     """
-    for start in range(0, len(scores), BLOCK):
-        block = scores[start : start + BLOCK]
+    for start in range(0, len(scores), PRODUCT_ROWS):
+        block = scores[start : start + PRODUCT_ROWS]
         squared = (block * block + rounding) - rounding
         products += np.dot(block.T, block)
         squares += np.dot(squared.T, squared)

@@ -14,7 +14,7 @@ __all__ = ["Null", "correlation_of", "effective_sample_size", "shape_of"]
 N_DRAWS = 2_000
 """Draws of the null distribution."""
 
-MAX_STORED = 1_000
+MAX_STORED_STATISTICS = 1_000
 """Statistics of a correlation that is read from a file."""
 
 NO_EIGENVALUE = 1e-10
@@ -53,7 +53,10 @@ class Null:
     def check_stored(self) -> None:
         """Check what was read from a file: a correlation of statistics in their order."""
         expect_shape(self.entries, (-1,), "statistics")
-        expect(len(self.entries) <= MAX_STORED and np.all(np.diff(self.entries) > 0), "different statistics, in order")
+        expect(
+            len(self.entries) <= MAX_STORED_STATISTICS and np.all(np.diff(self.entries) > 0),
+            "different statistics, in order",
+        )
         expect_shape(self.correlation, (len(self.entries), len(self.entries)), "a correlation")
         expect(np.array_equal(self.correlation, self.correlation.T), "a correlation that is symmetric")
         expect(np.abs(self.correlation).max(initial=0.0) <= 1.001, "correlations from -1 to 1")

@@ -42,7 +42,7 @@ MIN_CELL = 5.0
 MIN_VALUES = 5
 """Observed values of a column on either side below which it is not tested."""
 
-MIN_OBSERVED = 20
+MIN_COMMON_ROWS = 20
 """Rows with both cells of a product on either side below which it is not tested."""
 
 ROWS_PER_HEAVINESS = 25.0
@@ -324,7 +324,7 @@ def crossed_test(
         kurtosis = shape.kurtosis * (1.0 / n**3 + 1.0 / m**3) / scale**2
         # The variance is that of the reference, known from m rows.
         kurtosis = kurtosis + 3.0 * (shape.kurtosis + 2.0) / m
-        usable = (np.minimum(m, n) >= MIN_OBSERVED) & (shape.variance > 1e-6) & np.isfinite(score)
+        usable = (np.minimum(m, n) >= MIN_COMMON_ROWS) & (shape.variance > 1e-6) & np.isfinite(score)
         usable &= (np.abs(skewness) <= MAX_SKEWNESS) & (kurtosis <= MAX_KURTOSIS)
         usable &= shape.kurtosis <= m / ROWS_PER_HEAVINESS
     p_values = np.ones(len(score))
@@ -405,7 +405,7 @@ def _shifts(matrix: Matrix, size: int, owner: Indices, few: Matrix) -> tuple[Mat
     with_both = np.maximum(counts, 1.0)
     mean = matrix[np.arange(size), size + owner] / np.maximum(all_rows, 1.0)
     shift = matrix[:size, size:] / with_both - mean[:, None]
-    factor = np.where(counts >= MIN_OBSERVED, 1.0 / with_both - 1.0 / np.maximum(all_rows, 1.0)[:, None], np.inf)
+    factor = np.where(counts >= MIN_COMMON_ROWS, 1.0 / with_both - 1.0 / np.maximum(all_rows, 1.0)[:, None], np.inf)
     lost = all_rows[:, None] - counts
     # A handful of missing cells selects nothing; of rare values nothing is known by few more.
     factor = np.where(lost < few, np.where(lost < MIN_MISSING, 0.0, np.inf), factor)

@@ -17,7 +17,7 @@ __all__ = ["ROWS_PER_BIN", "Partition", "default_n_bins", "fit_partition"]
 ROWS_PER_BIN = 50
 """Reference rows for each bin (paper: K = m / 50, after Box et al.)."""
 
-MAX_DEFAULT_BINS = 200
+MAX_PARTITION_BINS = 200
 """Largest number of bins by default: the paper's largest K is 20, and a K that grows with m makes k-means quadratic."""
 
 MAX_ROWS_RESTARTED = 20_000
@@ -70,7 +70,7 @@ class Partition:
 
 def default_n_bins(n_rows: int) -> int:
     """Number of bins for a reference of ``n_rows`` rows: one for every 50, from 2 to 200."""
-    return min(max(n_rows // ROWS_PER_BIN, 2), MAX_DEFAULT_BINS)
+    return min(max(n_rows // ROWS_PER_BIN, 2), MAX_PARTITION_BINS)
 
 
 def fit_partition(values: Matrix, n_bins: int, rng: np.random.Generator, *, n_starts: int = 10) -> Partition:

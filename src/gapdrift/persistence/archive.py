@@ -64,7 +64,7 @@ MAX_NAME = 120
 MAX_DIRECTORY = 2 * 2**20
 """Bytes of the zip's list of members: Python takes about fifteen times as many to read it."""
 
-CHUNK = 2**20
+READ_BYTES = 2**20
 
 DTYPES = {"<f8": np.dtype("<f8"), "<i8": np.dtype("<i8"), "|b1": np.dtype("?"), "|u1": np.dtype("u1")}
 """Types of arrays: numbers that mean the same on every machine, and no Python objects."""
@@ -72,7 +72,7 @@ DTYPES = {"<f8": np.dtype("<f8"), "<i8": np.dtype("<i8"), "|b1": np.dtype("?"), 
 END = struct.Struct("<4s4H2LH")
 """End record of a zip: signature, four counts, size and place of the list of members, length of the comment."""
 
-EPOCH = (1980, 1, 1, 0, 0, 0)
+ZIP_EPOCH = (1980, 1, 1, 0, 0, 0)
 """The time of every member: the same content gives the same bytes."""
 
 Array = NDArray[Any]
@@ -171,7 +171,7 @@ def seal(members: Mapping[str, bytes]) -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, allowZip64=False, compresslevel=6) as archive:
         for name, data in members.items():
-            info = zipfile.ZipInfo(name, EPOCH)
+            info = zipfile.ZipInfo(name, ZIP_EPOCH)
             info.compress_type = zipfile.ZIP_DEFLATED
             info.create_system = 3
             info.external_attr = 0o644 << 16
@@ -359,7 +359,7 @@ def _check_seal(handle: IO[bytes]) -> None:
     digest, left = hashlib.sha256(), size - DIGITS
     with _trouble():
         handle.seek(0)
-        while left > 0 and (chunk := handle.read(min(CHUNK, left))):
+        while left > 0 and (chunk := handle.read(min(READ_BYTES, left))):
             digest.update(chunk)
             left -= len(chunk)
         ending = handle.read(DIGITS + 1)
@@ -424,7 +424,7 @@ def _fill(member: IO[bytes], array: Array) -> None:
     cells = array.reshape(-1).view("u1")
     done = 0
     while done < len(cells):
-        chunk = member.read(min(CHUNK, len(cells) - done))
+        chunk = member.read(min(READ_BYTES, len(cells) - done))
         if not chunk:
             raise StorageError("An array is shorter than the manifest says.")
         cells[done : done + len(chunk)] = np.frombuffer(chunk, "u1")

@@ -10,7 +10,7 @@ from gapdrift.persistence.records import expect, stored
 from gapdrift.tables.encoding import Encoded
 from gapdrift.tables.schema import Column, Schema
 
-__all__ = ["MAX_CELLS", "HistogramAxis", "count_categories", "fit_axes"]
+__all__ = ["MAX_HISTOGRAM_CELLS", "HistogramAxis", "count_categories", "fit_axes"]
 
 N_INTERVALS = 20
 """Intervals of the histogram of a column of numbers that is shown."""
@@ -27,7 +27,7 @@ MAX_REPEATED, MIN_REPEATED = 24, 0.01
 MAX_VALUES = 64
 """Different numbers of a column that have a cell each."""
 
-MAX_CELLS = 96
+MAX_HISTOGRAM_CELLS = 96
 """Cells of one column, at most."""
 
 
@@ -73,7 +73,7 @@ class HistogramAxis:
         rising = all(low <= high for low, high in pairwise(self.edges))
         expect(not self.edges or (rising and self.edges[0] < self.edges[-1]), "edges that rise")
         expect(all(low < high for low, high in pairwise(self.limits)), "limits of cells that rise")
-        expect(len(self.limits) < MAX_CELLS, f"up to {MAX_CELLS} cells")
+        expect(len(self.limits) < MAX_HISTOGRAM_CELLS, f"up to {MAX_HISTOGRAM_CELLS} cells")
         expect(set(self.edges[1:-1]) <= set(self.limits) or not self.edges, "limits of cells that include the edges")
         expect(bool(self.edges) or not self.limits, "limits of cells of numbers only")
 

@@ -16,11 +16,11 @@ __all__ = ["DriftDetector"]
 
 @stored
 class DriftDetector(ReferenceDetector):
-    """Drift of values and of gaps, with a rate of false alarms that holds.
+    """Drift of values and of missing values, with a rate of false alarms that holds.
 
     A Gaussian model of the reference's normal scores, fitted on all rows, gives the expected values of an
-    incomplete row and what its gaps hide. From them come sums over rows: expected scores, expected products,
-    probabilities of bins, and the gaps themselves. Their differences between window and reference are tested with
+    incomplete row and what its missing cells hide. From them come sums over rows: expected scores, expected products,
+    probabilities of bins, and what is missing. Their differences between window and reference are tested with
     the covariance that the sums show.
 
     Parameters
@@ -33,7 +33,7 @@ class DriftDetector(ReferenceDetector):
         Bins of the joint distribution; None is one for every 50 reference rows, at most 20.
     min_effect : float, default 0
         Smallest effect size that counts as drift: in standard deviations, units of correlation or shares of rows
-        for values, in shares of cells for gaps. A million rows make the smallest difference significant.
+        for values, in shares of cells for missing values. A million rows make the smallest difference significant.
     target : str, int or None, default None
         Column with the label, which takes part as one more feature.
     categories : sequence of str or int, default ()

@@ -397,7 +397,7 @@ def _test(reference: DriftReference, window: Evidence, alpha: float) -> DriftRes
 def _empty_notes(reference: DriftReference, comparison: Comparison) -> tuple[str, ...]:
     columns = zip(reference.schema.columns, _is_empty(comparison), strict=True)
     return tuple(
-        f"Column {column.name!r} has no value in the window: only its gaps are compared."
+        f"Column {column.name!r} has no value in the window: only its missing values are compared."
         for column, empty in columns
         if empty and column.kind != "empty"
     )

@@ -37,7 +37,7 @@ __all__ = [
 MAX_TEXT = 100
 """Largest number of characters of a setting."""
 
-MAX_NODES = 2_500_000
+MAX_TREE_NODES = 2_500_000
 """Largest number of nodes of all trees that are stored: 100 MB, three quarters of what a file may hold."""
 
 MAX_STEPS = 100_000
@@ -185,11 +185,11 @@ class Forest:
         while len(nodes) and n_levels * len(self.roots) <= MAX_STEPS:
             n_levels += 1
             nodes = self.children[nodes[self._is_inner[nodes]]].ravel()
-        if n_levels * len(self.roots) > MAX_STEPS or len(self.feature) > MAX_NODES:
+        if n_levels * len(self.roots) > MAX_STEPS or len(self.feature) > MAX_TREE_NODES:
             raise StorageError(
                 f"The regressor has {len(self.roots):,} trees with {len(self.feature):,} nodes on {n_levels:,} or more "
-                f"levels, expected at most {MAX_NODES:,} nodes and {MAX_STEPS:,} trees x levels. Use fewer or smaller "
-                "trees (max_depth, max_leaf_nodes), or a smaller max_pairs."
+                f"levels, expected at most {MAX_TREE_NODES:,} nodes and {MAX_STEPS:,} trees x levels. Use fewer or "
+                "smaller trees (max_depth, max_leaf_nodes), or a smaller max_pairs."
             )
 
 

@@ -2,7 +2,7 @@
 
 A multivariate normal distribution is fitted by EM to all rows, complete or not. Given the observed cells of a row, the
 missing ones are again normal, with a mean that depends on the values and a covariance that depends on the pattern of
-gaps only. So matrices are computed once per pattern, and patterns are handled in batches.
+missing cells only. So matrices are computed once per pattern, and patterns are handled in batches.
 
 Two shapes of covariance share the public functions: `DenseGaussian` for few columns and `FactorGaussian` (a few factors
 and noise) for many.
@@ -43,7 +43,7 @@ MAX_DENSE_COLUMNS = 300
 """Columns up to which a full covariance is fitted."""
 
 MAX_DENSE_GAPS = 40
-"""Gaps in the average row up to which a full covariance is fitted."""
+"""Missing cells in the average row up to which a full covariance is fitted."""
 
 GaussianModel = DenseGaussian | FactorGaussian
 
@@ -66,7 +66,7 @@ def fit_gaussian(
         NaN is missing. Columns should be on roughly unit scale.
     rank : int, optional
         Number of factors. As many as columns, or more, means a dense covariance. By default dense up to 300 columns
-        with 40 gaps in the average row; beyond, as many factors as stand out of sampling noise, at most 24.
+        with 40 missing cells in the average row; beyond, as many factors as stand out of sampling noise, at most 24.
     ridge : float
         Share of its variance that every column keeps, whatever the other columns explain.
     max_iter : int
@@ -86,8 +86,8 @@ def fit_gaussian(
     Dense against factors, by Kullback-Leibler divergence to the truth per column (2,000 rows, 20 % missing, 120
     columns): 0.02 against 0.15 for neighbours correlated at 0.8, 0.03 against 0.35 for 30 factors, 0.02 against 0.00
     for one factor. With 100 rows: 0.24 against 0.40, 0.47 against 0.96, 0.06 against 0.02. The dense fit is never far
-    off, also with fewer rows than columns, so time alone decides: it grows with the cube of the number of gaps in a
-    row.
+    off, also with fewer rows than columns, so time alone decides: it grows with the cube of the number of
+    missing cells in a row.
 
     On real tables (13 to 40 columns, 500 and 2,000 rows) a ridge of 1e-4 predicts hidden cells as well as 1e-5 does,
     and better than 1e-3.

@@ -23,8 +23,8 @@ __all__ = ["DenseGaussian", "conditional_covariance", "dense_blocks", "fit_dense
 PRIOR_GRID = np.array([0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.0, 4.0, 8.0])
 """Strengths of the prior in rows per column, to choose from.
 
-Gaps spread the eigenvalues and make the choice too weak; 0.2 is the weakest that was never far from the best out of
-sample.
+Missing cells spread the eigenvalues and make the choice too weak; 0.2 is the weakest that was never far from the best
+out of sample.
 """
 
 SMALLEST_START = 0.02
@@ -144,29 +144,29 @@ def _dense_step(
 
 
 def dense_blocks(patterns: Patterns) -> Iterator[tuple[Block, Integers]]:
-    """Yield runs of patterns with equally many gaps, and their missing columns (patterns, gaps)."""
-    n_gaps = patterns.missing.sum(axis=1)
+    """Yield runs of patterns with equally many missing cells, and their columns (patterns, n_missing)."""
+    n_missing = patterns.missing.sum(axis=1)
     bounds = [1]
-    while bounds[-1] < len(n_gaps):
-        gaps = n_gaps[bounds[-1]]
-        same = int(np.searchsorted(n_gaps, gaps, side="right"))
-        bounds.append(min(same, bounds[-1] + max(1, BLOCK_CELLS // int(gaps) ** 2)))
+    while bounds[-1] < len(n_missing):
+        size = n_missing[bounds[-1]]
+        same = int(np.searchsorted(n_missing, size, side="right"))
+        bounds.append(min(same, bounds[-1] + max(1, BLOCK_CELLS // int(size) ** 2)))
     for block in cut(patterns, np.array(bounds)):
         missing = patterns.missing[block.patterns]
         yield block, np.nonzero(missing)[1].reshape(len(missing), -1)
 
 
 def conditional_covariance(precision: Floats, columns: Integers) -> Floats:
-    """The conditional covariance of the missing columns: (patterns, gaps, gaps).
+    """The conditional covariance of the missing columns: (patterns, n_missing, n_missing).
 
     Notes
     -----
     With P the inverse of the covariance, S_mm - S_mo S_oo^-1 S_om = (P_mm)^-1: what has to be inverted is as small as
-    the gaps are few.
+    the missing cells are few.
     """
     return inverse(precision.ravel()[_cells(columns, len(precision))])
 
 
 def _cells(columns: Integers, n_columns: int) -> Integers:
-    """Where the cells of sub-matrices are in a flat square matrix: (patterns, gaps, gaps)."""
+    """Where the cells of sub-matrices are in a flat square matrix: (patterns, n_missing, n_missing)."""
     return columns[:, :, None] * n_columns + columns[:, None, :]

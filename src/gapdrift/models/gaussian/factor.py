@@ -24,7 +24,7 @@ __all__ = ["FactorGaussian", "conditional_factors", "factor_blocks", "fit_factor
 MAX_RANK = 24
 """Factors at most."""
 
-SMALLEST_START = 0.02
+SMALLEST_STRENGTH = 0.02
 """Least variance of a factor at the start: from zero an EM does not move."""
 
 
@@ -59,9 +59,9 @@ def fit_factor(standard: Floats, rank: int | None, ridge: float, max_iter: int, 
 
     Notes
     -----
-    Only the factors are latent: a gap is a cell that says nothing, so steps are larger than those of an EM that also
-    fills the gaps. The more columns, the closer principal components are to the factors, and the sooner EM may stop:
-    with 1,000 columns, ten times the steps bring the fit less than 0.5 % closer to the truth.
+    Only the factors are latent: a missing cell says nothing, so steps are larger than those of an EM that also
+    fills missing cells. The more columns, the closer principal components are to the factors, and the sooner EM may
+    stop: with 1,000 columns, ten times the steps bring the fit less than 0.5 % closer to the truth.
     """
     patterns = find_patterns(np.isnan(standard))
     order = np.argsort(patterns.index, kind="stable")
@@ -97,7 +97,7 @@ def _start_factor(zeroed: Floats, observed: Floats, rank: int | None) -> FactorG
         n_pairs = max(1.0, n_rows * (observed.sum() / max(1, observed.size)) ** 2)
         edge = (1.0 + np.sqrt(n_columns / n_pairs)) ** 2
         rank = max(1, int(np.sum(eigenvalues > edge)))
-    strength = np.maximum(eigenvalues[:rank] - 1.0, SMALLEST_START)
+    strength = np.maximum(eigenvalues[:rank] - 1.0, SMALLEST_STRENGTH)
     loadings = eigenvectors[:, :rank] * np.sqrt(strength)
     noise = np.maximum(1.0 - np.square(loadings).sum(axis=1), 0.1)
     return FactorGaussian(np.zeros(n_columns), loadings, noise)
@@ -108,8 +108,8 @@ def _leading_components(zeroed: Floats, observed: Floats, rank: int) -> tuple[Fl
 
     Notes
     -----
-    Subspace iteration; the matrix itself is never built. A zero in place of each gap shrinks a covariance by the shares
-    observed of both columns: the division by the shares undoes that, and what it does to the diagonal is taken back.
+    Subspace iteration; the matrix itself is never built. A zero in place of each missing cell shrinks a covariance by
+    the shares observed of both columns: the division by them undoes that; what it does to the diagonal is taken back.
     Columns that are hardly ever observed would bring in more noise than signal; theirs are left shrunk.
     """
     n_rows, n_columns = max(1, len(zeroed)), zeroed.shape[1]

@@ -19,12 +19,12 @@ BLOCK_CELLS = 500_000
 
 @dataclass(frozen=True)
 class Patterns:
-    """The distinct patterns of gaps in a matrix, and which one each row has.
+    """The distinct patterns of missing cells in a matrix, and which one each row has.
 
     Parameters
     ----------
     missing : array of bool, shape (patterns, columns)
-        By rising number of gaps. Pattern 0 is the complete row, whether or not it occurs.
+        By rising number of missing cells. Pattern 0 is the complete row, whether or not it occurs.
     index : array of int, shape (rows,)
         The pattern of each row.
     """
@@ -53,7 +53,7 @@ class Block:
 
 
 def find_patterns(missing: Booleans) -> Patterns:
-    """The distinct patterns of gaps, the complete row first.
+    """The distinct patterns of missing cells, the complete row first.
 
     Parameters
     ----------
