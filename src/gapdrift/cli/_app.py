@@ -128,6 +128,7 @@ def test(reference: str, window: str, alpha: float | None, **options: Any) -> No
     show_default=True,
     help="Average number of windows without drift per false alarm.",
 )
+@click.option("--sequential", is_flag=True, help="Let evidence accumulate over windows, and estimate when drift began.")
 @click.option("--warning-every", type=click.FloatRange(1), help="The same for warnings. The default is a tenth.")
 @click.option("--time-column", metavar="COLUMN", help="Column with the time of each row.")
 @click.option("--lateness", metavar="TIME", help="How late a row may come, such as 10min.")

@@ -10,15 +10,15 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from gapdrift.counting.evidence import Evidence
 from gapdrift.detectors.base import Detector
 from gapdrift.errors import HistoryError, InputError, SchemaError
-from gapdrift.results import DriftResult
 from gapdrift.streaming.adaptation import refit
+from gapdrift.streaming.decisions import make_decider
 from gapdrift.streaming.intake import BEFORE_ALL, Batch, KeyMemory, Step, read_batch, steps_by_rows, steps_by_time
 from gapdrift.streaming.panes import Pane, add_up, pack_rows, unpack_rows
 from gapdrift.streaming.policy import check_detector, make_policy
 from gapdrift.streaming.rows import Rows, columns_of
+from gapdrift.streaming.sequential import ChangePoint
 from gapdrift.streaming.windows import WindowResult
 from gapdrift.tables.frame import Table, quote
 from gapdrift.tables.spans import format_duration
@@ -59,7 +59,11 @@ class Monitor:
         Like ``false_alarm_every``, for the warning zone. The default is a tenth of ``false_alarm_every``.
     adapt : int, optional
         Number of consecutive windows in the drift zone after which a new reference is fitted on their rows. The
-        default is never.
+        default is never. A sequential monitor fits it on the window of the alarm and those after it.
+    sequential : bool, default False
+        Whether evidence accumulates over windows: changes that no single window shows are found, and the time of the
+        change is estimated. ``false_alarm_every`` is then the mean number of windows until a false alarm. Windows must
+        not overlap.
 
     Attributes
     ----------
@@ -101,6 +105,7 @@ class Monitor:
         lateness: str | timedelta | None = None,
         warning_every: float | None = None,
         adapt: int | None = None,
+        sequential: bool = False,
     ) -> None:
         self.detector = self._original_detector = check_detector(detector)
         self._policy = make_policy(
@@ -113,7 +118,10 @@ class Monitor:
             lateness=lateness,
             warning_every=warning_every,
             adapt=adapt,
+            sequential=sequential,
         )
+        policy = self._policy
+        self._decider = make_decider(policy.sequential, policy.false_alarm_every, policy.warning_every)
         self._columns = columns_of(detector)
         self._new_reference: bytes | None = None
         self._fingerprint = _fingerprint(detector)
@@ -211,7 +219,7 @@ class Monitor:
             parts[f"keys/{number}"] = keys
         if self._new_reference is not None:
             parts["reference"] = self._new_reference
-        return parts
+        return parts | self._decider.packed()
 
     def restore(self, parts: Mapping[str, bytes]) -> None:
         """Continue where the monitor that had this state stopped.
@@ -235,6 +243,7 @@ class Monitor:
         keys = {int(name[5:]): data for name, data in parts.items() if name.startswith("keys/")}
         self._keys = KeyMemory(dict(sorted(keys.items())))
         self._packed_panes = {}
+        self._decider.restore(parts)
         self._new_reference = parts.get("reference")
         if self._new_reference is not None:
             self.detector = refit(self._original_detector, unpack_rows(self._new_reference))
@@ -300,25 +309,18 @@ class Monitor:
 
     def _test_window(self, panes: list[Pane], start: int, end: int) -> WindowResult:
         evidence = add_up([pane.close(self.detector.count) for pane in panes])
-        zone, result = self._find_zone(evidence)
-        return self._record(
+        first_row = min(pane.first_row for pane in panes)
+        time = start * self._policy.grid.pane if self._policy.timed else None
+        decision = self._decider.decide(self.detector, ChangePoint(self._index, first_row, time), evidence)
+        window = self._record(
             start,
             end,
-            zone=zone,
-            result=result,
             n_rows=evidence.n_rows,
-            first_row=min(pane.first_row for pane in panes),
+            first_row=first_row,
             last_row=max(pane.last_row for pane in panes),
+            **decision.facts(),
         )
-
-    def _find_zone(self, evidence: Evidence) -> tuple[str, DriftResult]:
-        result = self.detector.test(evidence, alpha=1.0 / self._policy.false_alarm_every)
-        if result.drift:
-            return "drift", result
-        warning = 1.0 / self._policy.warning_every
-        if result.p_value < warning and self.detector.test(evidence, alpha=warning).drift:
-            return "warning", result
-        return "undetermined" if result.drift is None else "calm", result
+        return replace(window, warnings=(*window.warnings, *decision.warnings))
 
     def _record_empty_windows(self, start: int, closed: int) -> WindowResult:
         """One record for all windows without rows that come next."""
@@ -356,8 +358,10 @@ class Monitor:
         """The window, after fitting a new reference if enough consecutive windows were in the drift zone."""
         if window.zone != "undetermined":
             self._streak_start = self._streak_start if self._streak else start
-            self._streak = self._streak + 1 if window.zone == "drift" else 0
-        if self._policy.adapt is None or window.zone != "drift" or self._streak < self._policy.adapt:
+            # The evidence begins anew after an alarm, so that the windows after it are calm at first.
+            goes_on = window.zone == "drift" or (self._policy.sequential and self._streak > 0)
+            self._streak = self._streak + 1 if goes_on else 0
+        if self._policy.adapt is None or window.zone == "undetermined" or not 0 < self._policy.adapt <= self._streak:
             return window
         panes = [pane for number, pane in sorted(self._panes.items()) if self._streak_start <= number < end]
         rows = Rows.join([piece for pane in panes for piece in pane.kept])
@@ -367,6 +371,7 @@ class Monitor:
             note = f"No new reference could be fitted on the drift windows: {error}"
             return replace(window, warnings=(*window.warnings, note))
         self._new_reference = pack_rows(rows)
+        self._decider.restart()
         self._streak = 0
         self._start = end if not self._policy.timed else -(-end // self._policy.grid.step) * self._policy.grid.step
         self._drop_panes()

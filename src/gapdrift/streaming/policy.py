@@ -32,6 +32,7 @@ class Policy:
     time_column, key_column : str or None
     false_alarm_every, warning_every : float
     adapt : int or None
+    sequential : bool
     """
 
     grid: WindowGrid
@@ -41,6 +42,7 @@ class Policy:
     false_alarm_every: float
     warning_every: float
     adapt: int | None
+    sequential: bool
 
     @property
     def timed(self) -> bool:
@@ -59,6 +61,7 @@ class Policy:
             "key_column": self.key_column,
             "lateness": format_duration(self.lateness) if self.timed else None,
             "adapt": self.adapt,
+            "sequential": self.sequential,
         }
 
 
@@ -73,18 +76,21 @@ def make_policy(
     lateness: Any,
     warning_every: Any,
     adapt: Any,
+    sequential: Any,
 ) -> Policy:
     """Policy made from the settings of `gapdrift.Monitor`; a wrong one raises a ParameterError."""
     _check_columns(columns_of(detector), time_column, key_column)
     alarm_every = _check_every("false_alarm_every", false_alarm_every)
+    grid = _make_grid(window, step, time_column)
     return Policy(
-        _make_grid(window, step, time_column),
+        grid,
         _check_lateness(lateness, time_column),
         time_column,
         key_column,
         alarm_every,
         _check_warning_every(warning_every, alarm_every),
         _check_adapt(adapt, detector),
+        _check_sequential(sequential, grid, (window, step)),
     )
 
 
@@ -168,6 +174,17 @@ def _check_adapt(adapt: Any, detector: Detector) -> int | None:
             "with a whole number as random_state."
         )
     return check_count("adapt", adapt, 1, optional=True)
+
+
+def _check_sequential(sequential: Any, grid: WindowGrid, given: tuple[Any, Any]) -> bool:
+    if not isinstance(sequential, bool):
+        raise ParameterError(f"sequential is {sequential!r}, expected True or False.")
+    if sequential and grid.step != grid.window:
+        raise ParameterError(
+            f"step is {given[1]!r} and window {given[0]!r}, but a sequential monitor adds up the evidence of windows, "
+            "which must not share rows. Leave step out; shorter windows find a change as soon."
+        )
+    return sequential
 
 
 def _check_columns(columns: Columns, time_column: Any, key_column: Any) -> None:
