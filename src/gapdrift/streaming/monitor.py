@@ -15,13 +15,14 @@ from gapdrift.detectors.base import Detector
 from gapdrift.errors import HistoryError, InputError, SchemaError
 from gapdrift.results import DriftResult
 from gapdrift.streaming.adaptation import refit
-from gapdrift.streaming.clock import as_datetime, format_duration
 from gapdrift.streaming.intake import BEFORE_ALL, Batch, KeyMemory, Step, read_batch, steps_by_rows, steps_by_time
 from gapdrift.streaming.panes import Pane, add_up, pack_rows, unpack_rows
 from gapdrift.streaming.policy import check_detector, make_policy
 from gapdrift.streaming.rows import Rows, columns_of
 from gapdrift.streaming.windows import WindowResult
 from gapdrift.tables.frame import Table, quote
+from gapdrift.tables.spans import format_duration
+from gapdrift.tables.times import as_datetime
 
 __all__ = ["Monitor"]
 
