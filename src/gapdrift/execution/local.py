@@ -75,14 +75,16 @@ def _stream(rows: Any, ignored: tuple[str, ...]) -> Iterable[Any]:
     kind = type(rows).__name__
     if isinstance(rows, Iterator | _Spool):
         return rows
+    if kind == "RecordBatch":
+        return [rows]
+    if not kind.endswith(("Dataset", "Scanner")):
+        return _run_query(rows)
+    given = {}
     if kind.endswith("Dataset"):
         names = [name for name in rows.schema.names if name not in ignored]
-        chunks: Iterable[Any] = rows.to_batches(columns=names, batch_size=CHUNK_ROWS, batch_readahead=2)
-        return chunks
-    if kind.endswith("Scanner"):
-        chunks = rows.to_batches()
-        return chunks
-    return [rows] if kind == "RecordBatch" else _run_query(rows)
+        given = {"columns": names, "batch_size": CHUNK_ROWS, "batch_readahead": 2}
+    chunks: Iterable[Any] = rows.to_batches(**given)
+    return chunks
 
 
 def _run_query(rows: Any) -> Iterator[Any]:
