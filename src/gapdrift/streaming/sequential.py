@@ -107,6 +107,7 @@ class EvidenceProcess:
         assert self._lengths in RUN_LENGTHS
         self._taken = 0
         self._segments: list[Segment] = []
+        self._packed: dict[str, bytes] = {}
         self._restart()
 
     def _restart(self) -> None:
@@ -215,8 +216,9 @@ class EvidenceProcess:
             "opened": self._opened,
             "segments": [[s.first, s.stop, s.begin.window, s.begin.row, s.begin.time] for s in self._segments],
         }
-        parts = {"facts": json.dumps(facts).encode()}
-        return parts | {_part_name(s.first, s.stop): dumps(s.evidence) for s in self._segments}
+        known, names = self._packed, [(_part_name(s.first, s.stop), s) for s in self._segments]
+        self._packed = {name: known[name] if name in known else dumps(s.evidence) for name, s in names}
+        return {"facts": json.dumps(facts).encode(), **self._packed}
 
     @classmethod
     def unpacked(cls, parts: Mapping[str, bytes], lengths: Sequence[int]) -> "EvidenceProcess":
