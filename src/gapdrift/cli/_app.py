@@ -128,6 +128,7 @@ def test(reference: str, window: str, alpha: float | None, **options: Any) -> No
     show_default=True,
     help="Average number of windows without drift per false alarm.",
 )
+@click.option("--sequential", is_flag=True, help="Let evidence accumulate over windows, and estimate when drift began.")
 @click.option("--warning-every", type=click.FloatRange(1), help="The same for warnings. The default is a tenth.")
 @click.option("--time-column", metavar="COLUMN", help="Column with the time of each row.")
 @click.option("--lateness", metavar="TIME", help="How late a row may come, such as 10min.")
@@ -172,6 +173,38 @@ def inspect(file: str, as_json: bool) -> None:
 
     found = describe(file)
     click.echo(json.dumps(found, indent=2, allow_nan=False) if as_json else show_file(found))
+
+
+@app.command(
+    epilog=_examples(
+        "gapdrift history alarms.db",
+        "gapdrift history alarms.db --html history.html",
+        "gapdrift history alarms.db --stream-name sales --window 17 --html window-17.html",
+        "gapdrift history alarms.db --json | jq .zone",
+    )
+)
+@click.argument("database", metavar="FILE|URL")
+@click.option("--html", type=click.Path(dir_okay=False), metavar="FILE", help="Page to write, in one file.")
+@click.option("--json", "as_json", is_flag=True, help="Print every window as a line of JSON.")
+@click.option("--stream-name", help="Show this stream only.")
+@click.option("--last", type=click.IntRange(1, 5000), default=500, show_default=True, help="Number of windows to show.")
+@click.option("--window", type=click.IntRange(0), metavar="N", help="Show one window; --html writes its full report.")
+def history(database: str, **options: Any) -> None:
+    """Show the windows that 'gapdrift monitor --history' wrote to a database."""
+    from gapdrift.cli._history import show_history  # noqa: PLC0415
+
+    show_history(database, options)
+
+
+@app.command(epilog=_examples("gapdrift serve alarms.db", "gapdrift serve alarms.db --port 8080"))
+@click.argument("database", metavar="FILE|URL")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen at.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8321, show_default=True, help="0 means any free one.")
+def serve(database: str, **options: Any) -> None:
+    """Show a history in the browser, live: timelines, heat maps, and the full report of each window."""
+    from gapdrift.cli._serve import serve_history  # noqa: PLC0415
+
+    serve_history(database, options)
 
 
 @app.command(epilog=_examples("gapdrift demo", "gapdrift demo --windows 100"))

@@ -36,6 +36,7 @@ def watch(reference: str, place: str, reading: Mapping[str, Any], options: dict[
         lateness=options["lateness"],
         warning_every=options["warning_every"],
         adapt=options["adapt"],
+        sequential=options["sequential"],
     )
     files = open_files(place, **reading)
 
@@ -79,12 +80,12 @@ def _make_sinks(options: dict[str, Any]) -> list[Sink]:
 
 def _window_line(window: WindowResult) -> str:
     """One line about a window, with the names of the columns that changed."""
-    result = window.result
+    result = window.since_change or window.result
     if result is None or not window.alarm:
         return window.summary()
     changed = {
-        "values": [f.name for f in result.features if (f.adjusted_p_value or 1.0) < result.alpha],
-        "missing values": [f.name for f in result.features if (f.adjusted_missing_p_value or 1.0) < result.alpha],
+        "values": [f.name for f in result.features if f.adjusted_p_value < result.alpha],
+        "missing values": [f.name for f in result.features if f.adjusted_missing_p_value < result.alpha],
     }
     parts = [f"{side} of {', '.join(names[:5])}" for side, names in changed.items() if names]
     return window.summary() + (f": {'; '.join(parts)}" if parts else "")

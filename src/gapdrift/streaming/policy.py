@@ -10,17 +10,14 @@ import numpy as np
 from gapdrift._validation import check_count
 from gapdrift.detectors.base import Detector
 from gapdrift.errors import ParameterError
-from gapdrift.streaming.clock import format_duration, parse_duration
 from gapdrift.streaming.panes import WindowGrid
 from gapdrift.streaming.rows import Columns, columns_of
+from gapdrift.tables.spans import format_duration, parse_duration
 
 __all__ = ["Policy", "check_detector", "make_policy"]
 
 MIN_WINDOW_ROWS = 10
 """Smallest window of rows: `DriftDetector` leaves smaller ones undetermined."""
-
-MAX_DURATION = timedelta(days=36_500)
-"""Longest window, step or lateness."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +32,7 @@ class Policy:
     time_column, key_column : str or None
     false_alarm_every, warning_every : float
     adapt : int or None
+    sequential : bool
     """
 
     grid: WindowGrid
@@ -44,6 +42,7 @@ class Policy:
     false_alarm_every: float
     warning_every: float
     adapt: int | None
+    sequential: bool
 
     @property
     def timed(self) -> bool:
@@ -62,6 +61,7 @@ class Policy:
             "key_column": self.key_column,
             "lateness": format_duration(self.lateness) if self.timed else None,
             "adapt": self.adapt,
+            "sequential": self.sequential,
         }
 
 
@@ -76,18 +76,21 @@ def make_policy(
     lateness: Any,
     warning_every: Any,
     adapt: Any,
+    sequential: Any,
 ) -> Policy:
     """Policy made from the settings of `gapdrift.Monitor`; a wrong one raises a ParameterError."""
     _check_columns(columns_of(detector), time_column, key_column)
     alarm_every = _check_every("false_alarm_every", false_alarm_every)
+    grid = _make_grid(window, step, time_column)
     return Policy(
-        _make_grid(window, step, time_column),
+        grid,
         _check_lateness(lateness, time_column),
         time_column,
         key_column,
         alarm_every,
         _check_warning_every(warning_every, alarm_every),
         _check_adapt(adapt, detector),
+        _check_sequential(sequential, grid, (window, step)),
     )
 
 
@@ -122,8 +125,8 @@ def _time_grid(window: Any, step: Any, time_column: str | None) -> WindowGrid:
     length = parse_duration("window", window)
     stride = length if step is None else parse_duration("step", step)
     for name, value, given in (("window", length, window), ("step", stride, step)):
-        if not 0 < value <= MAX_DURATION // timedelta(microseconds=1):
-            raise ParameterError(f"{name} is {given!r}, expected more than 0 and at most {MAX_DURATION.days} days.")
+        if not value:
+            raise ParameterError(f"{name} is {given!r}, expected more than 0.")
     return _check_grid(length, stride, (window, step))
 
 
@@ -141,10 +144,7 @@ def _check_lateness(lateness: Any, time_column: str | None) -> int:
         return 0
     if time_column is None:
         raise ParameterError(f"lateness is {lateness!r}, but windows of rows have no times. Leave it out.")
-    micros = parse_duration("lateness", lateness)
-    if not 0 <= micros <= MAX_DURATION // timedelta(microseconds=1):
-        raise ParameterError(f"lateness is {lateness!r}, expected 0 to {MAX_DURATION.days} days.")
-    return micros
+    return parse_duration("lateness", lateness)
 
 
 def _check_every(name: str, value: Any) -> float:
@@ -174,6 +174,17 @@ def _check_adapt(adapt: Any, detector: Detector) -> int | None:
             "with a whole number as random_state."
         )
     return check_count("adapt", adapt, 1, optional=True)
+
+
+def _check_sequential(sequential: Any, grid: WindowGrid, given: tuple[Any, Any]) -> bool:
+    if not isinstance(sequential, bool):
+        raise ParameterError(f"sequential is {sequential!r}, expected True or False.")
+    if sequential and grid.step != grid.window:
+        raise ParameterError(
+            f"step is {given[1]!r} and window {given[0]!r}, but a sequential monitor adds up the evidence of windows, "
+            "which must not share rows. Leave step out; shorter windows find a change as soon."
+        )
+    return sequential
 
 
 def _check_columns(columns: Columns, time_column: Any, key_column: Any) -> None:
