@@ -68,6 +68,7 @@ def test_settings_in_plain_form():
         "false_alarm_every": 500.0,
         "warning_every": 50.0,
         "time_column": "time",
+        "time_zone": None,
         "key_column": "key",
         "lateness": "90s",
         "adapt": 3,

@@ -32,6 +32,7 @@ def watch(reference: str, place: str, reading: Mapping[str, Any], options: dict[
         None if options["step"] is None else _parse_length(options["step"]),
         options["false_alarm_every"],
         time_column=options["time_column"],
+        time_zone=options["time_zone"],
         key_column=options["key_column"],
         lateness=options["lateness"],
         warning_every=options["warning_every"],

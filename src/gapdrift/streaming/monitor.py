@@ -15,14 +15,23 @@ from gapdrift.detectors.base import Detector
 from gapdrift.errors import HistoryError, InputError, SchemaError
 from gapdrift.streaming.adaptation import refit
 from gapdrift.streaming.decisions import make_decider
-from gapdrift.streaming.intake import BEFORE_ALL, Batch, KeyMemory, Step, read_batch, steps_by_rows, steps_by_time
+from gapdrift.streaming.intake import (
+    BEFORE_ALL,
+    FIRST_TIME,
+    Batch,
+    KeyMemory,
+    Step,
+    read_batch,
+    steps_by_rows,
+    steps_by_time,
+)
 from gapdrift.streaming.panes import Pane, add_up, pack_rows, unpack_rows
 from gapdrift.streaming.policy import check_detector, make_policy
 from gapdrift.streaming.rows import Rows, columns_of
 from gapdrift.streaming.sequential import ChangePoint
 from gapdrift.streaming.windows import WindowResult
 from gapdrift.tables.frame import Table, quote
-from gapdrift.tables.spans import format_duration
+from gapdrift.tables.spans import Calendar, format_duration
 from gapdrift.tables.times import as_datetime, check_time
 
 __all__ = ["Monitor"]
@@ -42,7 +51,7 @@ class Monitor:
     detector : DriftDetector, MDLFWF, or another `gapdrift.detectors.Detector`
         A fitted detector.
     window : int, str or timedelta, default 500
-        Length of a window: a number of rows, or a time such as "1h", which needs ``time_column``.
+        Length of a window: a number of rows, or a time such as "1h", "1w" or "1mo", which needs ``time_column``.
     step : int, str or timedelta, default None
         Length from the start of one window to the start of the next. None means the length of a window (tumbling
         windows); a smaller step makes windows overlap (sliding windows).
@@ -51,6 +60,9 @@ class Monitor:
         drift with ``alpha=1 / false_alarm_every``.
     time_column : str, optional
         Column with the time of each row, for windows of time. It is not compared.
+    time_zone : str, optional
+        Time zone, such as "Europe/Rome", in which days, weeks (from Monday on), months and years begin. The default is
+        UTC. Times without a zone are UTC all the same.
     key_column : str, optional
         Column with a key of each row. A row with the key of another row within the last two window lengths is not
         counted. The column is not compared.
@@ -105,6 +117,7 @@ class Monitor:
         false_alarm_every: float = 1_000,
         *,
         time_column: str | None = None,
+        time_zone: str | None = None,
         key_column: str | None = None,
         lateness: str | timedelta | None = None,
         warning_every: float | None = None,
@@ -118,6 +131,7 @@ class Monitor:
             step,
             false_alarm_every,
             time_column=time_column,
+            time_zone=time_zone,
             key_column=key_column,
             lateness=lateness,
             warning_every=warning_every,
@@ -208,7 +222,7 @@ class Monitor:
         pane.add_counted(evidence)
         pane.note_positions(self.position, self.position + n_rows - 1)
         if self._policy.timed:
-            closed = max(self._closed, (high - self._policy.lateness) // self._policy.grid.pane)
+            closed = max(self._closed, self._calendar.number_of(max(high - self._policy.lateness, FIRST_TIME)))
         else:
             closed = number + (pane.n_rows == self._policy.grid.pane)
         self._finish_step(Step({}, n_rows, closed=closed, high=high), self.position, {number})
@@ -221,9 +235,9 @@ class Monitor:
         return None if self._policy.timed else self._policy.grid.pane - (0 if pane is None else pane.n_rows)
 
     @property
-    def pane_length(self) -> int:
-        """Rows, or microseconds, of a pane: the part of windows that evidence from elsewhere must fit into."""
-        return self._policy.grid.pane
+    def pane_length(self) -> int | str:
+        """Rows of a pane, or its time as text: the part of windows that evidence from elsewhere must fit into."""
+        return self._policy.grid.length(1)
 
     def replace_detector(self, detector: Detector) -> int:
         """Compare later windows with another reference; return the number of rows that are then in no window.
@@ -256,8 +270,11 @@ class Monitor:
 
         Rows that still come for them are late. Windows of rows are decided only when they are full.
         """
-        grid, last = self._policy.grid, self._latest_time // self._policy.grid.pane
-        if not self._policy.timed or self._start is None or self._start > last:
+        grid = self._policy.grid
+        if not self._policy.timed or self._start is None:
+            return self._remember_zones([])
+        last = self._calendar.number_of(self._latest_time)
+        if self._start > last:
             return self._remember_zones([])
         begun = (last - self._start) // grid.step + 1
         self._closed = self._start + (begun - 1) * grid.step + grid.window
@@ -355,18 +372,26 @@ class Monitor:
         if times is None:
             raise InputError("Windows of time need the times of the earliest and the latest row of the evidence.")
         first, last = map(check_time, times)
-        if first > last or first // self._policy.grid.pane != last // self._policy.grid.pane:
-            pane = format_duration(self._policy.grid.pane)
+        number = self._calendar.number_of(first)
+        if first > last or number != self._calendar.number_of(last):
+            pane = self._policy.grid.length(1)
             raise InputError(
                 f"The evidence has rows from {times[0]} to {times[1]}, expected rows of one pane of {pane}, since "
                 "evidence cannot be divided. Count the rows of each pane by themselves."
             )
-        return first // self._policy.grid.pane, max(self._latest_time, last)
+        return number, max(self._latest_time, last)
+
+    @property
+    def _calendar(self) -> Calendar:
+        calendar = self._policy.grid.calendar
+        assert calendar is not None  # only windows of time ask
+        return calendar
 
     def _steps(self, batch: Batch) -> Iterator[Step]:
         grid = self._policy.grid
         if self._policy.timed:
-            return steps_by_time(batch, self._closed, self._latest_time, grid.pane, self._policy.lateness, self._keys)
+            after = self._closed, self._latest_time, self._calendar
+            return steps_by_time(batch, *after, self._policy.lateness, self._keys)
         pane = self._panes.get(self._closed)
         return steps_by_rows(batch, self._closed, 0 if pane is None else pane.n_rows, grid.pane, self._keys)
 
@@ -433,7 +458,7 @@ class Monitor:
                 self.on_pane(pane.number, part)
         evidence = add_up(parts)
         first_row = min(pane.first_row for pane in panes)
-        time = start * self._policy.grid.pane if self._policy.timed else None
+        time = self._calendar.start_of(start) if self._policy.timed else None
         decision = self._decider.decide(self.detector, ChangePoint(self._index, first_row, time), evidence)
         window = self._record(
             start,
@@ -453,8 +478,9 @@ class Monitor:
         return self._record(start, end, zone="undetermined", result=None, n_rows=0, n_windows=n_windows)
 
     def _record(self, start: int, end: int, **facts: Any) -> WindowResult:
-        pane = self._policy.grid.pane
-        bounds = (as_datetime(start * pane), as_datetime(end * pane)) if self._policy.timed else (None, None)
+        bounds: tuple[datetime | None, datetime | None] = (None, None)
+        if self._policy.timed:
+            bounds = as_datetime(self._calendar.start_of(start)), as_datetime(self._calendar.start_of(end))
         return WindowResult(
             index=self._index,
             decided_at=self.position,
