@@ -37,12 +37,12 @@ Setting = str | int | float | bool | None | tuple[str | int, ...] | NameList
 """A parameter of a detector, as it is stored."""
 
 
-def detector_fields(reference: type, setting: Any = Setting) -> Mapping[str, Any]:
+def detector_fields(reference: Any, setting: Any = Setting) -> Mapping[str, Any]:
     """Fields of a stored detector, for its ``stored_fields``.
 
     Parameters
     ----------
-    reference : type
+    reference : type or union of types
         What the detector learns; has the properties ``n_bins`` and ``missing_shares``.
     setting : type
         What its parameters are stored as.

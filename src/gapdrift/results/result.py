@@ -210,6 +210,8 @@ class DriftResult:
         Sentences about anything that was ignored, replaced or doubtful.
     settings : mapping of str to plain values
         Detector, version and parameters; empty if no detector made the result.
+    concept : Finding or None
+        Test of P(y | x), whether the label depends on the other columns as before; None if the detector has no target.
 
     Examples
     --------
@@ -239,6 +241,7 @@ class DriftResult:
     bins: tuple[BinFinding, ...] = ()
     warnings: tuple[str, ...] = ()
     settings: Mapping[str, PlainSetting] = field(default_factory=dict)
+    concept: Finding | None = None
 
     def summary(self) -> str:
         """Result in a few lines of text: verdict, data, tests, missing values, warnings."""

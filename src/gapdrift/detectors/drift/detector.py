@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Self
 from gapdrift._random import RandomState, as_rng
 from gapdrift._validation import check_columns, check_count, check_nonnegative
 from gapdrift.counting.profile import MAX_BINS
+from gapdrift.detectors.drift.labelled import LabelledReference, fit_labelled_reference
 from gapdrift.detectors.drift.reference import DriftReference, DriftSettings, fit_drift_reference
 from gapdrift.detectors.reference import ReferenceDetector, detector_fields
 from gapdrift.errors import ParameterError
@@ -70,8 +71,8 @@ class DriftDetector(ReferenceDetector):
     ['temperature', 'humidity']
     """
 
-    reference_: DriftReference
-    stored_fields: ClassVar[Mapping[str, Any]] = detector_fields(DriftReference)
+    reference_: DriftReference | LabelledReference
+    stored_fields: ClassVar[Mapping[str, Any]] = detector_fields(DriftReference | LabelledReference)
 
     def __init__(
         self,
@@ -107,7 +108,8 @@ class DriftDetector(ReferenceDetector):
         """
         settings = self._check_settings()
         rng = as_rng(self.random_state)
-        return self._fit(reference, lambda table: fit_drift_reference(table, settings, rng), rng)
+        learn = fit_drift_reference if settings.target is None else fit_labelled_reference
+        return self._fit(reference, lambda table: learn(table, settings, rng), rng)
 
     def _check_settings(self) -> DriftSettings:
         """Settings for a fit; those out of their range raise a `ParameterError`."""

@@ -117,6 +117,10 @@ class DriftReference:
         """Evidence of rows of the reference itself: categories that it has once count as unseen."""
         return _count(self._counter, self.schema, self.origin, table, pool_singletons=True)
 
+    def expected(self, rows: Encoded) -> Matrix:
+        """Centred expected scores of encoded rows: (rows, matrix columns)."""
+        return self._counter.expected(rows)
+
     def __getstate__(self) -> dict[str, Any]:
         """Fields alone: what counting has prepared is several times as large, and made anew where it is needed."""
         return {field.name: getattr(self, field.name) for field in fields(self)}

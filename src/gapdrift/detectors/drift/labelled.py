@@ -1,0 +1,344 @@
+"""The fitted reference of DriftDetector with a label: P(x), P(y) and P(y | x) apart."""
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gapdrift._typing import Mask, Matrix, Vector
+from gapdrift.counting.concept import concept_sums, count_concept, empty_concept
+from gapdrift.counting.evidence import Evidence
+from gapdrift.counting.profile import Profile, add_to_digest
+from gapdrift.detectors.drift.describe import make_histogram
+from gapdrift.detectors.drift.reference import (
+    CATEGORY_RULE,
+    ENCODED_ROWS,
+    MIN_WINDOW,
+    DriftReference,
+    DriftSettings,
+    fit_drift_reference,
+)
+from gapdrift.errors import ParameterError
+from gapdrift.execution import MAX_LEARNED
+from gapdrift.inference.concept import SHARES, combine_findings, concept_finding, label_finding, values_with_label
+from gapdrift.inference.findings import holm
+from gapdrift.models.concept import MIN_LABELLED, ConceptModel, fit_concept
+from gapdrift.persistence.records import expect, expecting, stored
+from gapdrift.results import DriftResult, FeatureFinding, Finding
+from gapdrift.tables.encoding import Encoded, encode, probe_rows
+from gapdrift.tables.frame import Table
+from gapdrift.tables.histograms import HistogramAxis, count_categories, fit_axes
+from gapdrift.tables.schema import Schema, learn_schema
+
+__all__ = ["LabelledReference", "fit_labelled_reference"]
+
+
+class _Rows(NamedTuple):
+    """Encoded rows, the label apart.
+
+    Parameters
+    ----------
+    covariates : Encoded
+    labels : (rows, matrix columns of the label) array
+    labelled : (rows,) array of bool
+    """
+
+    covariates: Encoded
+    labels: Matrix
+    labelled: Mask
+
+
+@stored
+@dataclass(frozen=True, eq=False)
+class LabelledReference:
+    """All that DriftDetector learned from a reference with a label.
+
+    Parameters
+    ----------
+    schema : Schema
+        Of all columns.
+    place : int
+        Of the label among them.
+    covariates : DriftReference
+        Of all columns but the label.
+    axis : HistogramAxis
+        Of the label.
+    concept : ConceptModel or None
+        None where the labels of the reference are too few, or all the same.
+    concept_sums : mapping of str to array
+        Of the reference's labelled rows, each predicted by trees that did not see it: up to 20,000 of them.
+    evidence : Evidence
+        Of the reference itself.
+    origin : str
+        Fingerprint.
+    notes : tuple of str
+    """
+
+    schema: Schema
+    place: int
+    covariates: DriftReference
+    axis: HistogramAxis
+    concept: ConceptModel | None
+    concept_sums: Mapping[str, NDArray[np.float64]]
+    evidence: Evidence
+    origin: str
+    notes: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        """Let the covariates be compared with all rows of the evidence."""
+        own = self.covariates
+        if own.evidence.n_rows != self.evidence.n_rows:
+            shared = replace(own, evidence=_part_of(self.evidence, own))
+            vars(shared).update({name: value for name, value in vars(own).items() if name not in vars(shared)})
+            object.__setattr__(self, "covariates", shared)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Fields alone, as those of the covariates."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @property
+    def n_bins(self) -> int:
+        """Number of bins."""
+        return self.covariates.n_bins
+
+    @property
+    def missing_shares(self) -> tuple[float, ...]:
+        """Share of missing cells of each column of the reference."""
+        shares = list(self.covariates.missing_shares)
+        shares.insert(self.place, _missing_labels(self.evidence))
+        return tuple(shares)
+
+    def count(self, table: Any) -> Evidence:
+        """Evidence of the rows of a table."""
+        return self._count(table, pool_singletons=False)
+
+    def count_own(self, table: Any) -> Evidence:
+        """Evidence of rows of the reference itself: categories that it has once count as unseen."""
+        return self._count(table, pool_singletons=True)
+
+    def _count(self, table: Any, *, pool_singletons: bool) -> Evidence:
+        parts = map(self._count_rows, _encoded(table, self.schema, pool_singletons=pool_singletons))
+        first = next(parts)
+        return sum(parts, first)
+
+    def _count_rows(self, rows: Encoded) -> Evidence:
+        covariates, labels, labelled = _apart(rows, self.schema, self.place)
+        own = self.covariates.count(covariates)
+        sums = dict(own.sums)
+        sums["label_cells"] = _label_cells(self.axis, labels[labelled])
+        sums["label_missing"] = np.array([float(len(rows) - labelled.sum())])
+        if self.concept is not None:
+            chosen = Encoded(covariates.values[labelled], covariates.missing[labelled])
+            expected = self.covariates.expected(chosen)
+            sums |= count_concept(self.concept, expected, chosen.missing, labels[labelled])
+        return Evidence(len(rows), sums, self.origin, rows.notes)
+
+    def check_stored(self) -> None:
+        """Check what was read from a file: the parts fit together, and rows can be counted."""
+        columns = self.schema.columns
+        expect(0 <= self.place < len(columns), "a label among the columns")
+        self.axis.check_fits(columns[self.place])
+        others = (*columns[: self.place], *columns[self.place + 1 :])
+        expect(self.covariates.schema.columns == others, "all columns but the label among the covariates")
+        if self.concept is not None:
+            self._check_concept(self.concept)
+        with expecting("a reference that counts"):
+            counted = self.count(probe_rows(self.schema))
+        self.evidence.check_stored_sums(self.origin, {name: array.shape for name, array in counted.sums.items()})
+
+    def _check_concept(self, concept: ConceptModel) -> None:
+        column, profile = self.schema.columns[self.place], self.covariates.profile
+        expect((concept.label_scores is not None) == (column.kind == "number"), "a model of this label")
+        expect(concept.classes.size == 0 or concept.classes.max() < column.width, "classes of the label")
+        expect(concept.basis.turn.shape[0] == len(profile.owner), "functions of all columns")
+        expect(len(concept.matters) == len(profile.entropy), "all columns that may matter")
+        shapes = {name: array.shape for name, array in empty_concept(concept).items()}
+        expect({name: array.shape for name, array in self.concept_sums.items()} == shapes, f"the sums {shapes}")
+
+    def test(self, window: Evidence, alpha: float) -> DriftResult:
+        """Result of the evidence of a window against that of the reference."""
+        window.check_like(self.evidence)
+        found = self.covariates.test(_part_of(window, self.covariates), alpha)
+        label = label_finding(self.axis, self.evidence.sums["label_cells"], window.sums["label_cells"])
+        values = values_with_label(replace(found.values, name="covariates"), label)
+        concept = self._test_concept(window)
+        p_value, drift, notes = self._decide((values, concept, found.missingness), window, alpha)
+        own = set(self.covariates.notes)
+        rest = [note for note in found.warnings if note not in own]
+        return replace(
+            found,
+            drift=drift,
+            p_value=p_value,
+            values=values,
+            concept=concept,
+            features=self._features(found.features, label, window),
+            warnings=(*self.notes, *dict.fromkeys([*rest, *notes])),
+        )
+
+    def _test_concept(self, window: Evidence) -> Finding:
+        if self.concept is None:
+            n_labels = float(self.evidence.sums["label_cells"].sum())
+            reason = (
+                f"The reference has {n_labels:.0f} label(s), expected at least {MIN_LABELLED} that differ: what the "
+                "label depends on could not be learned."
+            )
+            return Finding("concept", None, None, 1.0, None, reason=reason)
+        is_number = self.concept.label_scores is not None
+        return concept_finding(self.concept.basis.roles, self.concept_sums, window.sums, is_number=is_number)
+
+    def _decide(
+        self, findings: tuple[Finding | None, ...], window: Evidence, alpha: float
+    ) -> tuple[float, bool | None, tuple[str, ...]]:
+        """p-value, verdict, and sentences about it; a difference smaller than ``min_effect`` is no drift."""
+        tested = tuple(finding for finding in findings if finding is not None and finding.determined)
+        reasons = tuple(finding.reason for finding in findings if finding is not None and finding.reason)
+        values = findings[0]
+        assert values is not None
+        if window.n_rows < MIN_WINDOW or not tested:
+            return 1.0, None, reasons
+        p_value = combine_findings(tested, SHARES)
+        if p_value >= alpha:
+            return p_value, False if values.determined else None, reasons
+        effects = [finding.effect_size or 0.0 for finding in tested if finding.p_value < alpha]
+        largest, least = max(effects, default=0.0), self.covariates.min_effect
+        if largest >= least:
+            return p_value, True, reasons
+        note = f"A difference was found, but its effect size {largest:.3g} is below min_effect {least:g}."
+        return p_value, False, (*reasons, note)
+
+    def _features(
+        self, covariates: tuple[FeatureFinding, ...], label: Finding, window: Evidence
+    ) -> tuple[FeatureFinding, ...]:
+        """Findings of all columns, in their order; p-values are adjusted for the label as well."""
+        if not covariates:
+            return ()
+        own = FeatureFinding(
+            self.schema.columns[self.place].name,
+            _missing_labels(self.evidence),
+            _missing_labels(window),
+            label.p_value,
+            effect_size=label.effect_size or 0.0,
+            histogram=make_histogram(self.axis, self.evidence.sums["label_cells"], window.sums["label_cells"]),
+            tested=label.determined,
+        )
+        found = [*covariates[: self.place], own, *covariates[self.place :]]
+        adjusted = holm(np.array([feature.p_value for feature in found]))
+        return tuple(
+            replace(feature, adjusted_p_value=float(p_value) if feature.tested else 1.0)
+            for feature, p_value in zip(found, adjusted, strict=True)
+        )
+
+
+def fit_labelled_reference(table: Any, settings: DriftSettings, rng: np.random.Generator) -> LabelledReference:
+    """Reference of DriftDetector with a label: covariates, label, and how the one depends on the others."""
+    assert settings.target is not None
+    source = Table.read(table)
+    schema = learn_schema(
+        source,
+        target=settings.target,
+        categories=settings.categories,
+        ignore=settings.ignore,
+        category_rule=CATEGORY_RULE,
+    )
+    name = source.name_of(settings.target)
+    if len(schema.columns) == 1:
+        raise ParameterError(
+            f"target names {name!r}, the only column that is compared. Name no target, or compare more columns."
+        )
+    others = tuple(column for column in settings.categories if source.name_of(column) != name)
+    without = replace(settings, target=None, categories=others, ignore=(*settings.ignore, settings.target))
+    covariates = fit_drift_reference(source, without, rng)
+    place = schema.names.index(name)
+    labelled = ~source.column(name).missing
+    sample = _choose(labelled, rng)
+    rows = _apart(encode(source.take(sample), schema, pool_singletons=True), schema, place)
+    axis = fit_axes(encode(source, _only(schema, place)), _only(schema, place))[0]
+    learned = _learn(rows, covariates, rng, is_number=schema.columns[place].kind == "number")
+    model, sums = (None, {}) if learned is None else learned
+    digest = hashlib.sha256(repr((covariates.origin, schema.columns[place], axis)).encode())
+    add_to_digest(digest, model)
+    origin = digest.hexdigest()[:16]
+    own_notes = [note for note in covariates.notes if note not in covariates.schema.notes]
+    draft = LabelledReference(
+        schema, place, covariates, axis, model, sums, covariates.evidence, origin, (*schema.notes, *own_notes)
+    )
+    return replace(draft, evidence=draft.count_own(source))
+
+
+def _choose(labelled: Mask, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Rows with a label that the concept is learned from."""
+    rows = np.flatnonzero(labelled)
+    if len(rows) > MAX_LEARNED:
+        rows = np.sort(rng.choice(rows, MAX_LEARNED, replace=False, shuffle=False))
+    return rows
+
+
+def _only(schema: Schema, place: int) -> Schema:
+    """Schema of one column, which ignores all others."""
+    others = (*schema.names[:place], *schema.names[place + 1 :], *schema.ignored)
+    return Schema((schema.columns[place],), others, schema.named)
+
+
+def _learn(
+    rows: _Rows, covariates: DriftReference, rng: np.random.Generator, *, is_number: bool
+) -> tuple[ConceptModel, dict[str, NDArray[np.float64]]] | None:
+    """Model of the label, and the sums of the rows it was learned from."""
+    profile = covariates.profile
+    expected = covariates.expected(rows.covariates)
+    learned = fit_concept(
+        expected, rows.covariates.missing, rows.labels, _coordinates(profile), profile.owner, rng, is_number=is_number
+    )
+    return None if learned is None else (learned[0], concept_sums(learned[1]))
+
+
+def _coordinates(profile: Profile) -> tuple[Matrix, Mask]:
+    """Coordinates of a row, and which of them are of numbers.
+
+    Columns as they are, each category without its first value, which the others tell; principal directions where
+    columns are many.
+    """
+    if not profile.direct:
+        return profile.directions, np.zeros(profile.directions.shape[1], dtype=bool)
+    repeated = np.concatenate([[True], profile.owner[1:] != profile.owner[:-1]]) & profile.is_category
+    chosen = np.flatnonzero(~repeated)
+    return np.eye(len(profile.owner))[:, chosen], ~profile.is_category[chosen]
+
+
+def _encoded(table: Any, schema: Schema, *, pool_singletons: bool) -> Iterator[Encoded]:
+    """Rows of a table, encoded a part at a time."""
+    if isinstance(table, Encoded):
+        yield encode(table, schema)
+        return
+    source = Table.read(table)
+    for start in range(0, max(source.n_rows, 1), ENCODED_ROWS):
+        part = source.slice(start, start + ENCODED_ROWS) if source.n_rows > ENCODED_ROWS else source
+        yield encode(part, schema, pool_singletons=pool_singletons)
+
+
+def _apart(rows: Encoded, schema: Schema, place: int) -> _Rows:
+    own = schema.owner == place
+    covariates = Encoded(rows.values[:, ~own], np.delete(rows.missing, place, axis=1))
+    return _Rows(covariates, np.ascontiguousarray(rows.values[:, own]), ~rows.missing[:, place])
+
+
+def _label_cells(axis: HistogramAxis, labels: Matrix) -> Vector:
+    """Labels of each cell of the histogram."""
+    if axis.labels:
+        return count_categories(labels, axis)
+    if not axis.edges:
+        return np.zeros(0)
+    return np.bincount(axis.cells_of(labels[:, 0]), minlength=len(axis)).astype(float)
+
+
+def _missing_labels(evidence: Evidence) -> float:
+    """Share of rows without a label."""
+    return float(evidence.sums["label_missing"][0]) / max(evidence.n_rows, 1)
+
+
+def _part_of(evidence: Evidence, covariates: DriftReference) -> Evidence:
+    """What evidence tells of the covariates alone."""
+    sums = {name: evidence.sums[name] for name in covariates.evidence.sums}
+    return Evidence(evidence.n_rows, sums, covariates.origin, evidence.notes)
