@@ -38,6 +38,7 @@ def watch(reference: str, place: str, reading: Mapping[str, Any], options: dict[
         warning_every=options["warning_every"],
         adapt=options["adapt"],
         sequential=options["sequential"],
+        extend=options["extend"],
     )
     files = open_files(place, **reading)
 
@@ -63,7 +64,7 @@ def watch(reference: str, place: str, reading: Mapping[str, Any], options: dict[
             flush=options["flush"],
             on_window=show,
         )
-    notes = [*files.notes]
+    notes = [*files.notes, *monitor.warnings]
     if history is not None and summary.position == summary.first_row:
         notes.append("There are no new rows: the history has all rows of the stream already.")
     _print_summary(summary, notes, options["as_json"])
