@@ -11,10 +11,14 @@ Every message says what was wrong, what was given, what was expected and what to
     ├── HistoryError                        a history cannot be read, written or continued
     ├── SinkError                           a sink did not accept a record
     │   └── RefusedError                    ... and never will
+    ├── DriftError                          rows drifted where that was to be an error
     └── NotFittedError        (ValueError, AttributeError)  a method was called before ``fit``
 """
 
+from typing import Any
+
 __all__ = [
+    "DriftError",
     "EvidenceError",
     "GapdriftError",
     "HistoryError",
@@ -97,6 +101,19 @@ class SinkError(GapdriftError):
 
 class RefusedError(SinkError):
     """A record that a sink will never accept: it is parked, and the next ones are sent."""
+
+
+class DriftError(GapdriftError):
+    """Rows that drifted where drift was to be an error: in a `gapdrift.DriftGate`.
+
+    Attributes
+    ----------
+    result : DriftResult
+    """
+
+    def __init__(self, message: str, result: Any) -> None:
+        super().__init__(message)
+        self.result = result
 
 
 class NotFittedError(GapdriftError, ValueError, AttributeError):

@@ -49,6 +49,8 @@ class History:
     ----------
     url : str or path
         Path of an SQLite file, or an address such as ``postgresql+psycopg://user@host/name``.
+    create : bool, default True
+        Whether a history that does not exist is made; False raises a `HistoryError` instead.
 
     Notes
     -----
@@ -73,11 +75,17 @@ class History:
     >>> history.close()
     """
 
-    def __init__(self, url: str | os.PathLike[str]) -> None:
+    def __init__(self, url: str | os.PathLike[str], *, create: bool = True) -> None:
+        if not create:
+            _check_exists(url)
         self._engine = _make_engine(url)
         self._tables = _define_tables()
-        with self._translate_errors("opened"), self._alone("tables"), self._engine.begin() as connection:
-            self._tables["streams"].metadata.create_all(connection)
+        with self._translate_errors("opened"):
+            if create:
+                with self._alone("tables"), self._engine.begin() as connection:
+                    self._tables["streams"].metadata.create_all(connection)
+            else:
+                self._check_tables()
 
     def begin(self, monitor: Monitor, stream: str = "default", sinks: Sequence[str] = ()) -> "StreamLog":
         """Log of a new stream, or of one that is continued: then the monitor is set to the position of the stream.
@@ -147,6 +155,49 @@ class History:
             if len(found) < MAX_RECORDS:
                 return
 
+    def latest(self, stream: str = "default", limit: int = MAX_RECORDS) -> list[dict[str, Any]]:
+        """Records of the last windows of a stream, at most ``limit`` of them, in their order."""
+        import sqlalchemy as sa  # noqa: PLC0415
+
+        table = self._tables["windows"]
+        chosen = sa.select(table.c.record).where(table.c.stream == stream)
+        query = chosen.order_by(table.c.window_index.desc()).limit(limit)
+        with self._translate_errors("read"), self._engine.connect() as connection:
+            records = [json.loads(record) for record in connection.scalars(query)]
+        return records[::-1]
+
+    def window(self, stream: str, index: int) -> dict[str, Any]:
+        """Record of one window."""
+        found: list[dict[str, Any]]
+        found = [json.loads(record) for number, record in self._records(stream, index, 1) if number == index]
+        if not found:
+            raise HistoryError(
+                f"The stream {stream!r} has no window {index}: it has {self.n_windows(stream):,} windows, from 0. "
+                "Windows without rows share the record of the first of them."
+            )
+        return found[0]
+
+    def n_windows(self, stream: str = "default") -> int:
+        """Number of windows of a stream that were decided."""
+        import sqlalchemy as sa  # noqa: PLC0415
+
+        table = self._tables["windows"]
+        query = sa.select(sa.func.max(table.c.window_index + table.c.n_windows)).where(table.c.stream == stream)
+        with self._translate_errors("read"), self._engine.connect() as connection:
+            return int(connection.scalar(query) or 0)
+
+    def settings(self, stream: str = "default") -> dict[str, Any]:
+        """Settings of the monitor that a stream was begun with."""
+        import sqlalchemy as sa  # noqa: PLC0415
+
+        table = self._tables["streams"]
+        with self._translate_errors("read"), self._engine.connect() as connection:
+            found = connection.scalar(sa.select(table.c.settings).where(table.c.name == stream))
+        if found is None:
+            raise HistoryError(f"The history has no stream {stream!r}; it has {', '.join(self.streams()) or 'none'}.")
+        settings: dict[str, Any] = json.loads(found)
+        return settings
+
     def close(self) -> None:
         """Close the connections."""
         self._engine.dispose()
@@ -159,12 +210,21 @@ class History:
         """Close the connections."""
         self.close()
 
-    def _records(self, stream: str, start: int) -> list[tuple[int, str]]:
+    def _check_tables(self) -> None:
+        """Raise a `HistoryError` where the database is not that of a history."""
+        import sqlalchemy as sa  # noqa: PLC0415
+
+        found = set(sa.inspect(self._engine).get_table_names())
+        if not {table.name for table in self._tables.values()} <= found:
+            where = self._engine.url.render_as_string(hide_password=True)
+            raise HistoryError(f"{where} holds no history. Make one with 'gapdrift monitor --history'.")
+
+    def _records(self, stream: str, start: int, limit: int = MAX_RECORDS) -> list[tuple[int, str]]:
         import sqlalchemy as sa  # noqa: PLC0415
 
         table = self._tables["windows"]
         index, chosen = table.c.window_index, (table.c.stream == stream) & (table.c.window_index >= start)
-        query = sa.select(index, table.c.record).where(chosen).order_by(index).limit(MAX_RECORDS)
+        query = sa.select(index, table.c.record).where(chosen).order_by(index).limit(limit)
         with self._translate_errors("read"), self._engine.connect() as connection:
             return [(index, record) for index, record in connection.execute(query)]
 
@@ -371,6 +431,13 @@ def _advisory_lock(engine: "Engine", key: int, on_wait: Callable[[], None] | Non
             yield
         finally:
             connection.execute(sa.select(sa.func.pg_advisory_unlock(key)))
+
+
+def _check_exists(url: Any) -> None:
+    """Raise a `HistoryError` where an SQLite file does not exist: to open it would make an empty one."""
+    text = os.fspath(url) if isinstance(url, str | os.PathLike) else ""
+    if text and not ADDRESS.match(text) and not Path(text).is_file():
+        raise HistoryError(f"There is no history {text!r}. Make one with 'gapdrift monitor --history'.")
 
 
 def _make_engine(url: Any) -> "Engine":

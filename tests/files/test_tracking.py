@@ -293,51 +293,64 @@ def test_a_run_that_stopped_in_the_middle_of_a_rewritten_file_goes_on_there(nigh
     nights.assert_all_counted_once()
 
 
+class Deliveries:
+    """What arrives in a folder night after night: whole, late, half, without its end, and empty at first."""
+
+    def __init__(self, nights, rng):
+        self.nights, self.rng, self.late, self.halves = nights, rng, {}, {}
+
+    def complete(self, share=1.0):
+        for name in [name for name in self.late if self.rng.random() < share]:
+            self.nights.write(name, self.late.pop(name))
+        for name in list(self.halves):
+            (self.nights.folder / name).write_text(self.halves.pop(name))
+
+    def deliver(self, name, table):
+        path, text = self.nights.folder / name, table.to_csv(index=False)
+        match self.rng.choice(["whole", "late", "half", "empty at first", "no line break"]):
+            case "whole":
+                path.write_text(text)
+            case "late":
+                self.late[name] = table
+            case "half":
+                self.halves[name] = text
+                path.write_text(text[: int(self.rng.integers(0, len(text)))])
+            case "empty at first":
+                self.late[name] = table
+                path.write_text("")
+            case "no line break":
+                path.write_text(text.rstrip("\n"))
+                self.nights.age(name)
+
+    def rewrite(self, name):
+        path = self.nights.folder / name
+        if path.exists() and name not in {*self.late, *self.halves}:
+            self.nights.write(name, pd.concat([self.nights.rows(2), pd.read_csv(path)[::-1]]))
+
+    def remove(self, name):
+        if name not in {*self.late, *self.halves}:
+            (self.nights.folder / name).unlink(missing_ok=True)
+
+
 def test_sixty_nights(nights):
-    """Rotation, late, rewritten, empty, half-written and vanished files, in an order of their own every night."""
+    """Rotation, late, rewritten, empty, half-written and vanished files: every row is counted once."""
     rng = np.random.default_rng(7)
-    late, halves = {}, {}
+    deliveries = Deliveries(nights, rng)
     log = nights.rows(20)
     for night in range(60):
-        for name in [name for name in late if rng.random() < 0.5]:
-            nights.write(name, late.pop(name))
-        for name in list(halves):
-            (nights.folder / name).write_text(halves.pop(name))
-        name, table = f"day-{night}.csv", nights.rows(int(rng.integers(10, 40)))
-        kind = rng.choice(["plain", "late", "half", "empty first", "no line break"])
-        if kind == "late":
-            late[name] = table
-        elif kind == "half":
-            text = table.to_csv(index=False)
-            halves[name] = text
-            (nights.folder / name).write_text(text[: int(rng.integers(0, len(text)))])
-        elif kind == "empty first":
-            late[name] = table
-            (nights.folder / name).write_text("")
-        elif kind == "no line break":
-            (nights.folder / name).write_text(table.to_csv(index=False).rstrip("\n"))
-            nights.age(name)
-        else:
-            nights.write(name, table)
+        deliveries.complete(0.5)
+        deliveries.deliver(f"day-{night}.csv", nights.rows(int(rng.integers(10, 40))))
+        deliveries.rewrite(f"day-{night - int(rng.integers(1, 5))}.csv")
         nights.write("latest.csv", nights.rows(15))
         log = pd.concat([log, nights.rows(10)])
         nights.write("log.csv", log)
-        old = nights.folder / f"day-{night - int(rng.integers(1, 5))}.csv"
-        if old.exists() and old.name not in {*late, *halves} and old.stat().st_size:
-            read = pd.read_csv(old)
-            nights.write(old.name, pd.concat([nights.rows(2), read[::-1]]))
         nights.run()
         if night % 7 == 6:
             (nights.folder / "log.csv").rename(nights.folder / f"log.csv-{20260101 + night}")
             log = nights.rows(1)
             nights.write("log.csv", log)
-        gone = nights.folder / f"day-{night - 20}.csv"
-        if gone.exists() and gone.name not in {*late, *halves}:
-            gone.unlink()
-    for name, table in late.items():
-        nights.write(name, table)
-    for name, text in halves.items():
-        (nights.folder / name).write_text(text)
+        deliveries.remove(f"day-{night - 20}.csv")
+    deliveries.complete()
     nights.run()
     nights.assert_all_counted_once()
 

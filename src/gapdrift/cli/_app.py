@@ -178,6 +178,38 @@ def inspect(file: str, as_json: bool) -> None:
     click.echo(json.dumps(found, indent=2, allow_nan=False) if as_json else show_file(found))
 
 
+@app.command(
+    epilog=_examples(
+        "gapdrift history alarms.db",
+        "gapdrift history alarms.db --html history.html",
+        "gapdrift history alarms.db --stream-name sales --window 17 --html window-17.html",
+        "gapdrift history alarms.db --json | jq .zone",
+    )
+)
+@click.argument("database", metavar="FILE|URL")
+@click.option("--html", type=click.Path(dir_okay=False), metavar="FILE", help="Page to write, in one file.")
+@click.option("--json", "as_json", is_flag=True, help="Print every window as a line of JSON.")
+@click.option("--stream-name", help="Show this stream only.")
+@click.option("--last", type=click.IntRange(1, 5000), default=500, show_default=True, help="Number of windows to show.")
+@click.option("--window", type=click.IntRange(0), metavar="N", help="Show one window; --html writes its full report.")
+def history(database: str, **options: Any) -> None:
+    """Show the windows that 'gapdrift monitor --history' wrote to a database."""
+    from gapdrift.cli._history import show_history  # noqa: PLC0415
+
+    show_history(database, options)
+
+
+@app.command(epilog=_examples("gapdrift serve alarms.db", "gapdrift serve alarms.db --port 8080"))
+@click.argument("database", metavar="FILE|URL")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen at.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8321, show_default=True, help="0 means any free one.")
+def serve(database: str, **options: Any) -> None:
+    """Show a history in the browser, live: timelines, heat maps, and the full report of each window."""
+    from gapdrift.cli._serve import serve_history  # noqa: PLC0415
+
+    serve_history(database, options)
+
+
 @app.command(epilog=_examples("gapdrift demo", "gapdrift demo --windows 100"))
 @click.option("--windows", type=click.IntRange(1, 1000), default=20, show_default=True, help="Windows of each kind.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)

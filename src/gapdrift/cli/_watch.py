@@ -87,8 +87,8 @@ def _window_line(window: WindowResult) -> str:
     if result is None or not window.alarm:
         return window.summary()
     changed = {
-        "values": [f.name for f in result.features if (f.adjusted_p_value or 1.0) < result.alpha],
-        "missing values": [f.name for f in result.features if (f.adjusted_missing_p_value or 1.0) < result.alpha],
+        "values": [f.name for f in result.features if f.adjusted_p_value < result.alpha],
+        "missing values": [f.name for f in result.features if f.adjusted_missing_p_value < result.alpha],
     }
     parts = [f"{side} of {', '.join(names[:5])}" for side, names in changed.items() if names]
     return window.summary() + (f": {'; '.join(parts)}" if parts else "")

@@ -140,15 +140,16 @@ class Detector(BaseEstimator, ABC):  # type: ignore[misc]
         ----------
         chunk : pandas, polars or pyarrow table, mapping of columns, or numpy array
             Any number of rows, including none. Rows that are not in memory are counted where they are: a path of
-            Parquet or Feather files, a pyarrow dataset or record batch reader, an iterator of tables, a Dask or
-            Spark DataFrame.
+            CSV, Parquet or Feather files (or `gapdrift.files.open_files`), anything with the Arrow stream interface
+            (a pyarrow dataset or reader, a DuckDB relation, an Ibis table), a polars LazyFrame, an iterator of
+            tables, a Dask or Spark DataFrame.
         """
         self.check_fitted()
         engine = engine_of(chunk)
         with self._limited_threads():
             if engine is None:
                 return self.count_rows(chunk)
-            return sum(engine.count(self.count_rows, chunk, self.ignored_columns_), self.evidence_.zero())
+            return sum(engine.count(self.count_rows, chunk, self), self.evidence_.zero())
 
     def test(self, window: Any, *, alpha: float | None = None) -> DriftResult:
         """Result of a window against the reference.

@@ -182,9 +182,10 @@ class ReferenceDetector(Detector):
         with self._limited_threads():
             self._adopt(learn(table))
             if n_rows > len(table):
-                parts = engine.count(self.reference_.count_own, again, self.ignored_columns_)
+                parts = engine.count(self.reference_.count_own, again, self)
                 compare_all_rows(self, parts, len(table))
-        return self
+        reference: Any = self.reference_
+        return self._adopt(replace(reference, notes=(*execution.reading_notes(again), *reference.notes)))
 
     def _adopt(self, reference: Any) -> Self:
         """Take a reference that is fitted already."""

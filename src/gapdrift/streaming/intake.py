@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gapdrift.errors import InputError
-from gapdrift.streaming.clock import times_of
 from gapdrift.tables.frame import Table, is_missing, quote
+from gapdrift.tables.times import times_of
 
 __all__ = ["Batch", "KeyMemory", "Step", "read_batch", "steps_by_rows", "steps_by_time"]
 

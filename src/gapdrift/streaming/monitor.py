@@ -5,9 +5,9 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from gapdrift.counting.evidence import Evidence
@@ -15,13 +15,14 @@ from gapdrift.detectors.base import Detector
 from gapdrift.errors import HistoryError, InputError, SchemaError
 from gapdrift.results import DriftResult
 from gapdrift.streaming.adaptation import refit
-from gapdrift.streaming.clock import as_datetime, format_duration
 from gapdrift.streaming.intake import BEFORE_ALL, Batch, KeyMemory, Step, read_batch, steps_by_rows, steps_by_time
 from gapdrift.streaming.panes import Pane, add_up, pack_rows, unpack_rows
 from gapdrift.streaming.policy import check_detector, make_policy
 from gapdrift.streaming.rows import Rows, columns_of
 from gapdrift.streaming.windows import WindowResult
 from gapdrift.tables.frame import Table, quote
+from gapdrift.tables.spans import format_duration
+from gapdrift.tables.times import as_datetime, check_time
 
 __all__ = ["Monitor"]
 
@@ -68,6 +69,9 @@ class Monitor:
         Number of rows taken since the start of the stream.
     late_rows, duplicate_rows, untimed_rows : int
         Numbers of rows that were not counted, since the start of the stream.
+    on_pane : callable or None
+        Called with the number and the evidence of each pane of a window that is decided, so that a program of yours can
+        keep it; a pane of several windows comes several times.
 
     Notes
     -----
@@ -128,6 +132,7 @@ class Monitor:
         self._latest_time = BEFORE_ALL
         self._skipped_since = dict.fromkeys(SKIPPED, 0)
         self._streak, self._streak_start = 0, 0
+        self.on_pane: Callable[[int, Evidence], None] | None = None
 
     def update(self, rows: Any) -> tuple[WindowResult, ...]:
         """Windows that these rows complete and that are in the warning or the drift zone.
@@ -156,6 +161,85 @@ class Monitor:
             self._take(given, notes, step, first)
             decided += self._decide(step.closed)
         return self._remember_zones(decided)
+
+    def advance_evidence(
+        self, evidence: Evidence, *, times: tuple[datetime, datetime] | None = None
+    ) -> tuple[WindowResult, ...]:
+        """All windows that rows complete which were counted elsewhere, by ``count`` of the monitor's detector.
+
+        Evidence cannot be divided: its rows must belong to one pane. They arrive together, after all rows before.
+
+        Parameters
+        ----------
+        evidence : Evidence
+        times : (earliest, latest), optional
+            Times of its earliest and its latest row, for windows of time.
+
+        Examples
+        --------
+        >>> import gapdrift as gd
+        >>> detector = gd.DriftDetector(random_state=0).fit(gd.datasets.stations(1_000, rng=0))
+        >>> monitor = gd.Monitor(detector, window=500)
+        >>> monitor.room
+        500
+        >>> counted = detector.count(gd.datasets.stations(500, rng=1))
+        >>> [window.zone for window in monitor.advance_evidence(counted)]
+        ['calm']
+        """
+        number, high = self._pane_of_evidence(evidence, times)
+        n_rows = evidence.n_rows
+        if n_rows == 0:
+            return self._remember_zones([])
+        if number < self._closed:
+            self._finish_step(
+                Step({}, n_rows, late=n_rows, closed=self._closed, high=self._latest_time), self.position, set()
+            )
+            return self._remember_zones([])
+        pane = self._panes.setdefault(number, Pane(number))
+        pane.add_counted(evidence)
+        pane.note_positions(self.position, self.position + n_rows - 1)
+        if self._policy.timed:
+            closed = max(self._closed, (high - self._policy.lateness) // self._policy.grid.pane)
+        else:
+            closed = number + (pane.n_rows == self._policy.grid.pane)
+        self._finish_step(Step({}, n_rows, closed=closed, high=high), self.position, {number})
+        return self._remember_zones(list(self._decide(closed)))
+
+    @property
+    def room(self) -> int | None:
+        """Number of rows that the open pane still takes; None for windows of time."""
+        pane = self._panes.get(self._closed)
+        return None if self._policy.timed else self._policy.grid.pane - (0 if pane is None else pane.n_rows)
+
+    @property
+    def pane_length(self) -> int:
+        """Rows, or microseconds, of a pane: the part of windows that evidence from elsewhere must fit into."""
+        return self._policy.grid.pane
+
+    def replace_detector(self, detector: Detector) -> int:
+        """Compare later windows with another reference; return the number of rows that are then in no window.
+
+        Evidence of the same origin, as of a reference with other sums, stays. Otherwise rows of windows that have begun
+        were counted by the old reference and are dropped, and the next window starts after them.
+        """
+        check_detector(detector)
+        if columns_of(detector) != self._columns:
+            raise SchemaError(
+                f"The new reference has the columns {quote(columns_of(detector).names)}, expected those of the old "
+                f"one: {quote(self._columns.names)}. Begin another monitor for other columns."
+            )
+        dropped = 0
+        if detector.evidence_.origin != self.detector.evidence_.origin:
+            grid = self._policy.grid
+            dropped = sum(pane.n_rows for number, pane in self._panes.items() if number >= self._closed)
+            if self._policy.timed and self._panes:
+                self._closed = max(self._closed, max(self._panes) + 1)
+            self._panes, self._packed_panes = {}, {}
+            self._start = None if self._start is None else -(-self._closed // grid.step) * grid.step
+        self.detector = self._original_detector = detector
+        self._new_reference, self._streak = None, 0
+        self._fingerprint = _fingerprint(detector)
+        return dropped
 
     def flush(self) -> tuple[WindowResult, ...]:
         """Windows of time that have begun, decided now as if no more of their rows were to come.
@@ -238,6 +322,36 @@ class Monitor:
         if self._new_reference is not None:
             self.detector = refit(self._original_detector, unpack_rows(self._new_reference))
 
+    def _pane_of_evidence(self, evidence: Evidence, times: tuple[datetime, datetime] | None) -> tuple[int, int]:
+        """Number of the pane that evidence belongs to, and the latest time with it; unusable evidence is an error."""
+        self.detector.evidence_.check_like(evidence)
+        unusable = [name for name in ("key_column", "adapt") if getattr(self._policy, name) is not None]
+        if unusable:
+            raise InputError(f"A monitor with {' and '.join(unusable)} needs rows, not evidence. Give it rows.")
+        if self._policy.timed:
+            return self._timed_pane_of_evidence(times)
+        if times is not None:
+            raise InputError("The evidence has times, but the monitor has windows of rows. Leave the times out.")
+        room = self.room or 0
+        if evidence.n_rows > room:
+            raise InputError(
+                f"The evidence has {evidence.n_rows} rows, but the open pane takes {room} more, and evidence cannot "
+                f"be divided. Count {room} rows first, then at most {self._policy.grid.pane} at a time."
+            )
+        return self._closed, self._latest_time
+
+    def _timed_pane_of_evidence(self, times: tuple[datetime, datetime] | None) -> tuple[int, int]:
+        if times is None:
+            raise InputError("Windows of time need the times of the earliest and the latest row of the evidence.")
+        first, last = map(check_time, times)
+        if first > last or first // self._policy.grid.pane != last // self._policy.grid.pane:
+            pane = format_duration(self._policy.grid.pane)
+            raise InputError(
+                f"The evidence has rows from {times[0]} to {times[1]}, expected rows of one pane of {pane}, since "
+                "evidence cannot be divided. Count the rows of each pane by themselves."
+            )
+        return first // self._policy.grid.pane, max(self._latest_time, last)
+
     def _steps(self, batch: Batch) -> Iterator[Step]:
         grid = self._policy.grid
         if self._policy.timed:
@@ -270,19 +384,23 @@ class Monitor:
             pane.notes |= notes
             if self._policy.adapt is not None:
                 pane.kept.append(taken)
+        self._finish_step(step, first, set(step.panes))
+
+    def _finish_step(self, step: Step, first: int, panes: set[int]) -> None:
+        """Remember where a step ended, and which rows it did not count."""
         self.position, self._latest_time, self._closed = first + step.stop, step.high, step.closed
         for kind in SKIPPED:
             count = getattr(step, kind)
             self._skipped_since[kind] += count
             setattr(self, f"{kind}_rows", getattr(self, f"{kind}_rows") + count)
-        self._set_first_start(step)
+        self._set_first_start(panes)
         self._keys.forget_below(step.closed - 2 * self._policy.grid.window)
 
-    def _set_first_start(self, step: Step) -> None:
+    def _set_first_start(self, panes: set[int]) -> None:
         """Set where the first window starts: at the first row or, on the grid, at the earliest time so far."""
-        if self._index or not step.panes or (self._start is not None and not self._policy.timed):
+        if self._index or not panes or (self._start is not None and not self._policy.timed):
             return
-        earliest = min(step.panes) // self._policy.grid.step * self._policy.grid.step
+        earliest = min(panes) // self._policy.grid.step * self._policy.grid.step
         self._start = earliest if self._start is None else min(self._start, earliest)
 
     def _decide(self, closed: int) -> Iterator[WindowResult]:
@@ -298,7 +416,11 @@ class Monitor:
             self._drop_panes()
 
     def _test_window(self, panes: list[Pane], start: int, end: int) -> WindowResult:
-        evidence = add_up([pane.close(self.detector.count) for pane in panes])
+        parts = [pane.close(self.detector.count) for pane in panes]
+        if self.on_pane is not None:
+            for pane, part in zip(panes, parts, strict=True):
+                self.on_pane(pane.number, part)
+        evidence = add_up(parts)
         zone, result = self._find_zone(evidence)
         return self._record(
             start,

@@ -116,6 +116,11 @@ class Pane:
                 self._count(together.take(slice(start, start + BLOCK_ROWS)), count)
             self.waiting = [together.take(slice(full, None))]
 
+    def add_counted(self, evidence: Evidence) -> None:
+        """Add rows that were counted elsewhere."""
+        self.n_rows += evidence.n_rows
+        self.counted = evidence if self.counted is None else self.counted + evidence
+
     def note_positions(self, first: int, last: int) -> None:
         """Remember the positions in the stream of the first and the last of some rows."""
         self.first_row = first if self.first_row < 0 else min(self.first_row, first)
@@ -124,9 +129,8 @@ class Pane:
     def close(self, count: Count) -> Evidence:
         """Evidence of all rows; no more can be added."""
         if not self.closed:
-            rest = Rows.join(self.waiting)
-            if len(rest) or self.counted is None:
-                self._count(rest, count)
+            if self.waiting and (any(map(len, self.waiting)) or self.counted is None):
+                self._count(Rows.join(self.waiting), count)
             self.waiting, self.closed = [], True
             if self.notes and self.counted is not None:
                 self.counted = replace(self.counted, notes=self.counted.notes | self.notes)
