@@ -119,7 +119,10 @@ def test(reference: str, window: str, alpha: float | None, **options: Any) -> No
 @click.argument("reference")
 @click.argument("stream")
 @click.option(
-    "--window", required=True, metavar="N|TIME", help="Rows in a window, or a time such as 1h (with --time-column)."
+    "--window",
+    required=True,
+    metavar="N|TIME",
+    help="Rows in a window, or a time such as 1h, 1w or 1mo (with --time-column).",
 )
 @click.option("--step", metavar="N|TIME", help="From one window to the next. Below --window, windows overlap.")
 @click.option(
@@ -129,8 +132,10 @@ def test(reference: str, window: str, alpha: float | None, **options: Any) -> No
     show_default=True,
     help="Average number of windows without drift per false alarm.",
 )
+@click.option("--sequential", is_flag=True, help="Let evidence accumulate over windows, and estimate when drift began.")
 @click.option("--warning-every", type=click.FloatRange(1), help="The same for warnings. The default is a tenth.")
 @click.option("--time-column", metavar="COLUMN", help="Column with the time of each row.")
+@click.option("--time-zone", metavar="ZONE", help="Time zone of days, weeks and months, such as Europe/Rome.")
 @click.option("--lateness", metavar="TIME", help="How late a row may come, such as 10min.")
 @click.option(
     "--key-column", metavar="COLUMN", help="Column with a key. A row with the key of an earlier one is not counted."

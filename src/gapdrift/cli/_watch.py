@@ -32,10 +32,12 @@ def watch(reference: str, place: str, reading: Mapping[str, Any], options: dict[
         None if options["step"] is None else _parse_length(options["step"]),
         options["false_alarm_every"],
         time_column=options["time_column"],
+        time_zone=options["time_zone"],
         key_column=options["key_column"],
         lateness=options["lateness"],
         warning_every=options["warning_every"],
         adapt=options["adapt"],
+        sequential=options["sequential"],
     )
     files = open_files(place, **reading)
 
@@ -83,7 +85,7 @@ def _make_sinks(options: dict[str, Any]) -> list[Sink]:
 
 def _window_line(window: WindowResult) -> str:
     """One line about a window, with the names of the columns that changed."""
-    result = window.result
+    result = window.since_change or window.result
     if result is None or not window.alarm:
         return window.summary()
     changed = {

@@ -4,6 +4,7 @@
 """
 
 from abc import ABC, abstractmethod
+from copy import copy
 from dataclasses import replace
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Self
@@ -168,6 +169,28 @@ class Detector(BaseEstimator, ABC):  # type: ignore[misc]
         with self._limited_threads():
             result = self.judge(evidence, rate)
         return replace(result, settings=self.plain_settings())
+
+    def extended(self, evidence: Evidence) -> Self:
+        """Copy of this detector that compares windows with more rows than those of its reference.
+
+        What was learned stays as it is; only the evidence of the reference grows.
+
+        Parameters
+        ----------
+        evidence : Evidence
+            Of rows that are known to be as the reference, counted by this detector.
+
+        Examples
+        --------
+        >>> import gapdrift as gd
+        >>> detector = gd.DriftDetector(random_state=0).fit(gd.datasets.stations(1_000, rng=0))
+        >>> detector.extended(detector.count(gd.datasets.stations(500, rng=1))).evidence_.n_rows
+        1500
+        """
+        self.check_fitted()
+        larger = copy(self)
+        larger.evidence_ = self.evidence_ + evidence
+        return larger
 
     def plain_settings(self) -> dict[str, Any]:
         """Class, version and parameters as plain values, without ``n_jobs``, which influences no result."""

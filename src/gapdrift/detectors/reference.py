@@ -101,6 +101,12 @@ class ReferenceDetector(Detector):
         """Raise an `InputError` where the rows of a table cannot be counted."""
         encode(table, self.reference_.schema)
 
+    def extended(self, evidence: Evidence) -> Self:
+        """Copy of this detector that compares windows with more rows than those of its reference."""
+        larger = super().extended(evidence)
+        reference: Any = self.reference_
+        return larger._adopt(replace(reference, evidence=larger.evidence_))
+
     @property
     def schema_(self) -> Schema:
         """Columns that take part, and how."""

@@ -13,15 +13,25 @@ from typing import Any
 from gapdrift.counting.evidence import Evidence
 from gapdrift.detectors.base import Detector
 from gapdrift.errors import HistoryError, InputError, SchemaError
-from gapdrift.results import DriftResult
 from gapdrift.streaming.adaptation import refit
-from gapdrift.streaming.intake import BEFORE_ALL, Batch, KeyMemory, Step, read_batch, steps_by_rows, steps_by_time
+from gapdrift.streaming.decisions import make_decider
+from gapdrift.streaming.intake import (
+    BEFORE_ALL,
+    FIRST_TIME,
+    Batch,
+    KeyMemory,
+    Step,
+    read_batch,
+    steps_by_rows,
+    steps_by_time,
+)
 from gapdrift.streaming.panes import Pane, add_up, pack_rows, unpack_rows
 from gapdrift.streaming.policy import check_detector, make_policy
 from gapdrift.streaming.rows import Rows, columns_of
+from gapdrift.streaming.sequential import ChangePoint
 from gapdrift.streaming.windows import WindowResult
 from gapdrift.tables.frame import Table, quote
-from gapdrift.tables.spans import format_duration
+from gapdrift.tables.spans import Calendar, format_duration
 from gapdrift.tables.times import as_datetime, check_time
 
 __all__ = ["Monitor"]
@@ -41,7 +51,7 @@ class Monitor:
     detector : DriftDetector, MDLFWF, or another `gapdrift.detectors.Detector`
         A fitted detector.
     window : int, str or timedelta, default 500
-        Length of a window: a number of rows, or a time such as "1h", which needs ``time_column``.
+        Length of a window: a number of rows, or a time such as "1h", "1w" or "1mo", which needs ``time_column``.
     step : int, str or timedelta, default None
         Length from the start of one window to the start of the next. None means the length of a window (tumbling
         windows); a smaller step makes windows overlap (sliding windows).
@@ -50,6 +60,9 @@ class Monitor:
         drift with ``alpha=1 / false_alarm_every``.
     time_column : str, optional
         Column with the time of each row, for windows of time. It is not compared.
+    time_zone : str, optional
+        Time zone, such as "Europe/Rome", in which days, weeks (from Monday on), months and years begin. The default is
+        UTC. Times without a zone are UTC all the same.
     key_column : str, optional
         Column with a key of each row. A row with the key of another row within the last two window lengths is not
         counted. The column is not compared.
@@ -59,7 +72,11 @@ class Monitor:
         Like ``false_alarm_every``, for the warning zone. The default is a tenth of ``false_alarm_every``.
     adapt : int, optional
         Number of consecutive windows in the drift zone after which a new reference is fitted on their rows. The
-        default is never.
+        default is never. A sequential monitor fits it on the window of the alarm and those after it.
+    sequential : bool, default False
+        Whether evidence accumulates over windows: changes that no single window shows are found, and the time of the
+        change is estimated. ``false_alarm_every`` is then the mean number of windows until a false alarm. Windows must
+        not overlap.
 
     Attributes
     ----------
@@ -100,10 +117,12 @@ class Monitor:
         false_alarm_every: float = 1_000,
         *,
         time_column: str | None = None,
+        time_zone: str | None = None,
         key_column: str | None = None,
         lateness: str | timedelta | None = None,
         warning_every: float | None = None,
         adapt: int | None = None,
+        sequential: bool = False,
     ) -> None:
         self.detector = self._original_detector = check_detector(detector)
         self._policy = make_policy(
@@ -112,11 +131,15 @@ class Monitor:
             step,
             false_alarm_every,
             time_column=time_column,
+            time_zone=time_zone,
             key_column=key_column,
             lateness=lateness,
             warning_every=warning_every,
             adapt=adapt,
+            sequential=sequential,
         )
+        policy = self._policy
+        self._decider = make_decider(policy.sequential, policy.false_alarm_every, policy.warning_every)
         self._columns = columns_of(detector)
         self._new_reference: bytes | None = None
         self._fingerprint = _fingerprint(detector)
@@ -199,7 +222,7 @@ class Monitor:
         pane.add_counted(evidence)
         pane.note_positions(self.position, self.position + n_rows - 1)
         if self._policy.timed:
-            closed = max(self._closed, (high - self._policy.lateness) // self._policy.grid.pane)
+            closed = max(self._closed, self._calendar.number_of(max(high - self._policy.lateness, FIRST_TIME)))
         else:
             closed = number + (pane.n_rows == self._policy.grid.pane)
         self._finish_step(Step({}, n_rows, closed=closed, high=high), self.position, {number})
@@ -212,9 +235,9 @@ class Monitor:
         return None if self._policy.timed else self._policy.grid.pane - (0 if pane is None else pane.n_rows)
 
     @property
-    def pane_length(self) -> int:
-        """Rows, or microseconds, of a pane: the part of windows that evidence from elsewhere must fit into."""
-        return self._policy.grid.pane
+    def pane_length(self) -> int | str:
+        """Rows of a pane, or its time as text: the part of windows that evidence from elsewhere must fit into."""
+        return self._policy.grid.length(1)
 
     def replace_detector(self, detector: Detector) -> int:
         """Compare later windows with another reference; return the number of rows that are then in no window.
@@ -238,6 +261,7 @@ class Monitor:
             self._start = None if self._start is None else -(-self._closed // grid.step) * grid.step
         self.detector = self._original_detector = detector
         self._new_reference, self._streak = None, 0
+        self._decider.restart()
         self._fingerprint = _fingerprint(detector)
         return dropped
 
@@ -246,8 +270,11 @@ class Monitor:
 
         Rows that still come for them are late. Windows of rows are decided only when they are full.
         """
-        grid, last = self._policy.grid, self._latest_time // self._policy.grid.pane
-        if not self._policy.timed or self._start is None or self._start > last:
+        grid = self._policy.grid
+        if not self._policy.timed or self._start is None:
+            return self._remember_zones([])
+        last = self._calendar.number_of(self._latest_time)
+        if self._start > last:
             return self._remember_zones([])
         begun = (last - self._start) // grid.step + 1
         self._closed = self._start + (begun - 1) * grid.step + grid.window
@@ -294,7 +321,7 @@ class Monitor:
             parts[f"keys/{number}"] = keys
         if self._new_reference is not None:
             parts["reference"] = self._new_reference
-        return parts
+        return parts | self._decider.packed()
 
     def restore(self, parts: Mapping[str, bytes]) -> None:
         """Continue where the monitor that had this state stopped.
@@ -318,6 +345,7 @@ class Monitor:
         keys = {int(name[5:]): data for name, data in parts.items() if name.startswith("keys/")}
         self._keys = KeyMemory(dict(sorted(keys.items())))
         self._packed_panes = {}
+        self._decider.restore(parts)
         self._new_reference = parts.get("reference")
         if self._new_reference is not None:
             self.detector = refit(self._original_detector, unpack_rows(self._new_reference))
@@ -344,18 +372,26 @@ class Monitor:
         if times is None:
             raise InputError("Windows of time need the times of the earliest and the latest row of the evidence.")
         first, last = map(check_time, times)
-        if first > last or first // self._policy.grid.pane != last // self._policy.grid.pane:
-            pane = format_duration(self._policy.grid.pane)
+        number = self._calendar.number_of(first)
+        if first > last or number != self._calendar.number_of(last):
+            pane = self._policy.grid.length(1)
             raise InputError(
                 f"The evidence has rows from {times[0]} to {times[1]}, expected rows of one pane of {pane}, since "
                 "evidence cannot be divided. Count the rows of each pane by themselves."
             )
-        return first // self._policy.grid.pane, max(self._latest_time, last)
+        return number, max(self._latest_time, last)
+
+    @property
+    def _calendar(self) -> Calendar:
+        calendar = self._policy.grid.calendar
+        assert calendar is not None  # only windows of time ask
+        return calendar
 
     def _steps(self, batch: Batch) -> Iterator[Step]:
         grid = self._policy.grid
         if self._policy.timed:
-            return steps_by_time(batch, self._closed, self._latest_time, grid.pane, self._policy.lateness, self._keys)
+            after = self._closed, self._latest_time, self._calendar
+            return steps_by_time(batch, *after, self._policy.lateness, self._keys)
         pane = self._panes.get(self._closed)
         return steps_by_rows(batch, self._closed, 0 if pane is None else pane.n_rows, grid.pane, self._keys)
 
@@ -421,25 +457,18 @@ class Monitor:
             for pane, part in zip(panes, parts, strict=True):
                 self.on_pane(pane.number, part)
         evidence = add_up(parts)
-        zone, result = self._find_zone(evidence)
-        return self._record(
+        first_row = min(pane.first_row for pane in panes)
+        time = self._calendar.start_of(start) if self._policy.timed else None
+        decision = self._decider.decide(self.detector, ChangePoint(self._index, first_row, time), evidence)
+        window = self._record(
             start,
             end,
-            zone=zone,
-            result=result,
             n_rows=evidence.n_rows,
-            first_row=min(pane.first_row for pane in panes),
+            first_row=first_row,
             last_row=max(pane.last_row for pane in panes),
+            **decision.facts(),
         )
-
-    def _find_zone(self, evidence: Evidence) -> tuple[str, DriftResult]:
-        result = self.detector.test(evidence, alpha=1.0 / self._policy.false_alarm_every)
-        if result.drift:
-            return "drift", result
-        warning = 1.0 / self._policy.warning_every
-        if result.p_value < warning and self.detector.test(evidence, alpha=warning).drift:
-            return "warning", result
-        return "undetermined" if result.drift is None else "calm", result
+        return replace(window, warnings=(*window.warnings, *decision.warnings))
 
     def _record_empty_windows(self, start: int, closed: int) -> WindowResult:
         """One record for all windows without rows that come next."""
@@ -449,8 +478,9 @@ class Monitor:
         return self._record(start, end, zone="undetermined", result=None, n_rows=0, n_windows=n_windows)
 
     def _record(self, start: int, end: int, **facts: Any) -> WindowResult:
-        pane = self._policy.grid.pane
-        bounds = (as_datetime(start * pane), as_datetime(end * pane)) if self._policy.timed else (None, None)
+        bounds: tuple[datetime | None, datetime | None] = (None, None)
+        if self._policy.timed:
+            bounds = as_datetime(self._calendar.start_of(start)), as_datetime(self._calendar.start_of(end))
         return WindowResult(
             index=self._index,
             decided_at=self.position,
@@ -477,8 +507,10 @@ class Monitor:
         """The window, after fitting a new reference if enough consecutive windows were in the drift zone."""
         if window.zone != "undetermined":
             self._streak_start = self._streak_start if self._streak else start
-            self._streak = self._streak + 1 if window.zone == "drift" else 0
-        if self._policy.adapt is None or window.zone != "drift" or self._streak < self._policy.adapt:
+            # The evidence begins anew after an alarm, so that the windows after it are calm at first.
+            goes_on = window.zone == "drift" or (self._policy.sequential and self._streak > 0)
+            self._streak = self._streak + 1 if goes_on else 0
+        if self._policy.adapt is None or window.zone == "undetermined" or not 0 < self._policy.adapt <= self._streak:
             return window
         panes = [pane for number, pane in sorted(self._panes.items()) if self._streak_start <= number < end]
         rows = Rows.join([piece for pane in panes for piece in pane.kept])
@@ -488,6 +520,7 @@ class Monitor:
             note = f"No new reference could be fitted on the drift windows: {error}"
             return replace(window, warnings=(*window.warnings, note))
         self._new_reference = pack_rows(rows)
+        self._decider.restart()
         self._streak = 0
         self._start = end if not self._policy.timed else -(-end // self._policy.grid.step) * self._policy.grid.step
         self._drop_panes()
