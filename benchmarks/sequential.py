@@ -12,9 +12,9 @@
   from the change to the next alarm, ours at `false_alarm_every=1000`, river's ADWIN, KSWIN and PageHinkley (upwards,
   which is best for it) with their defaults and with the parameter at which they raise as many false alarms. Bar: ours
   is at most the smallest of those that raise no more false alarms than ours.
-- dependent: monitors that decide window by window, on AR(1) columns (correlation 0, 0.5 and 0.9 with the row before), references of 2,000 rows
-  and 60 windows of 200. Shares of streams that are told that rows are dependent, and after how many windows. Bars: none
-  of independent rows, all of 0.9.
+- dependent: monitors that decide window by window, on AR(1) columns (correlation 0, 0.5 and 0.9 with the row before),
+  references of 2,000 rows and 60 windows of 200. Shares of streams that are told that rows are dependent, and after how
+  many windows. Bars: none of independent rows, all of 0.9.
 
 Run `python -m benchmarks.sequential --trials 40 --csv FILE`.
 """
@@ -180,7 +180,7 @@ def first_told(task: tuple[float, int]) -> float:
     rng = np.random.default_rng([seed, 5])
 
     def sample(n_rows: int) -> Scores:
-        rows = rng.normal(size=(n_rows, 5)) * np.sqrt(1.0 - phi**2)
+        rows: Scores = rng.normal(size=(n_rows, 5)) * np.sqrt(1.0 - phi**2)
         for place in range(1, n_rows):
             rows[place] += phi * rows[place - 1]
         return rows
