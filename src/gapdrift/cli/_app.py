@@ -37,7 +37,8 @@ def app() -> None:
     what is missing.
     Reads CSV (also compressed), Parquet and Feather files, folders and globs of them, in chunks.
 
-    Exit codes: 0 done, 1 error, 3 drift (with --fail-on-drift).
+    Exit codes: 0 done, 1 error, 3 drift (with --fail-on-drift), 4 undetermined (with --fail-on-undetermined, and always
+    if there were no rows to compare).
     """
 
 
@@ -142,6 +143,12 @@ def test(reference: str, window: str, alpha: float | None, **options: Any) -> No
 @click.option(
     "--adapt", type=click.IntRange(1), metavar="N", help="After N drift windows in a row, learn a new reference."
 )
+@click.option(
+    "--extend",
+    type=click.IntRange(0),
+    metavar="N",
+    help="Add a calm window to the reference once N windows after it were calm.",
+)
 @click.option("--flush", is_flag=True, help="Also decide windows of time that are not over when the stream ends.")
 @click.option("--history", metavar="FILE|URL", help="Database of windows, from which a stopped run continues.")
 @click.option("--stream-name", default="default", show_default=True, help="Name in the history and in the records.")
@@ -153,6 +160,9 @@ def test(reference: str, window: str, alpha: float | None, **options: Any) -> No
 @click.option("--json", "as_json", is_flag=True, help="Print each window as a line of JSON.")
 @click.option("--all", "everything", is_flag=True, help="Print calm windows too.")
 @click.option("--fail-on-drift", is_flag=True, help="Exit with code 3 if a window of this run has drift.")
+@click.option(
+    "--fail-on-undetermined", is_flag=True, help="Exit with code 4 if a window of this run has too little data to tell."
+)
 @reading_options
 def monitor(reference: str, stream: str, **options: Any) -> None:
     """Watch the rows of STREAM, window by window, against a REFERENCE saved by 'gapdrift fit'.

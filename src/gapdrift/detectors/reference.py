@@ -101,11 +101,11 @@ class ReferenceDetector(Detector):
         """Raise an `InputError` where the rows of a table cannot be counted."""
         encode(table, self.reference_.schema)
 
-    def extended(self, evidence: Evidence) -> Self:
-        """Copy of this detector that compares windows with more rows than those of its reference."""
-        larger = super().extended(evidence)
+    def compared_with(self, evidence: Evidence) -> Self:
+        """Copy of this detector that compares windows with other rows than those of its reference."""
+        other = super().compared_with(evidence)
         reference: Any = self.reference_
-        return larger._adopt(replace(reference, evidence=larger.evidence_))
+        return other._adopt(replace(reference, evidence=evidence))
 
     @property
     def schema_(self) -> Schema:

@@ -6,7 +6,9 @@ from typing import Any, Protocol
 
 from gapdrift.counting.evidence import Evidence
 from gapdrift.detectors.base import Detector
+from gapdrift.errors import GapdriftError, HistoryError
 from gapdrift.results import DriftResult
+from gapdrift.storage import dumps, loads
 from gapdrift.streaming.sequential import LENGTHS, ChangePoint, EvidenceProcess
 from gapdrift.tables.times import as_datetime
 
@@ -70,19 +72,43 @@ class Decider(Protocol):
         ...
 
 
-def make_decider(sequential: bool, false_alarm_every: float, warning_every: float) -> Decider:
+def make_decider(sequential: bool, false_alarm_every: float, warning_every: float, extend: int | None) -> Decider:
     """Decider of a monitor."""
-    return (Accumulated if sequential else WindowByWindow)(false_alarm_every, warning_every)
+    if sequential:
+        return Accumulated(false_alarm_every, warning_every)
+    return WindowByWindow(false_alarm_every, warning_every, extend)
 
 
 class WindowByWindow:
-    """Decides each window by itself, at a p-value of one over the number of windows per false alarm."""
+    """Decides each window by itself, at a p-value of one over the number of windows per false alarm.
 
-    def __init__(self, false_alarm_every: float, warning_every: float) -> None:
-        self._alarm, self._warning = 1.0 / false_alarm_every, 1.0 / warning_every
+    Parameters
+    ----------
+    false_alarm_every, warning_every : float
+    extend : int or None
+        A calm window joins the reference once so many windows after it were calm, too; None means never.
+    """
+
+    def __init__(self, false_alarm_every: float, warning_every: float, extend: int | None) -> None:
+        self._alarm, self._warning, self._extend = 1.0 / false_alarm_every, 1.0 / warning_every, extend
+        self.restart()
+
+    def restart(self) -> None:
+        """Forget all windows, since there is a new reference."""
+        self._joined: Evidence | None = None
+        self._waiting: list[Evidence] = []
+        self._extended: Detector | None = None
 
     def decide(self, detector: Detector, begin: ChangePoint, evidence: Evidence) -> Decision:  # noqa: ARG002
         """Decision about the next window."""
+        if self._extended is None:
+            self._extended = detector if self._joined is None else detector.extended(self._joined)
+        decision = self._find_zone(self._extended, evidence)
+        if self._extend is not None:
+            self._join_confirmed(decision.zone, evidence)
+        return decision
+
+    def _find_zone(self, detector: Detector, evidence: Evidence) -> Decision:
         result = detector.test(evidence, alpha=self._alarm)
         if result.drift:
             return Decision("drift", result)
@@ -90,15 +116,36 @@ class WindowByWindow:
             return Decision("warning", result)
         return Decision("undetermined" if result.drift is None else "calm", result)
 
-    def restart(self) -> None:
-        """Windows are independent of each other: there is nothing to forget."""
+    def _join_confirmed(self, zone: str, evidence: Evidence) -> None:
+        """Add the window that was waiting longest to the reference, if those after it are calm."""
+        if zone == "undetermined":
+            return
+        self._waiting = [*self._waiting, evidence] if zone == "calm" else []
+        assert self._extend is not None  # otherwise no window joins
+        if len(self._waiting) > self._extend:
+            first, *self._waiting = self._waiting
+            self._joined, self._extended = first if self._joined is None else self._joined + first, None
 
     def packed(self) -> dict[str, bytes]:
-        """Nothing is kept."""
-        return {}
+        """Parts from which `restore` continues."""
+        parts = {f"waiting/{place:09}": dumps(evidence) for place, evidence in enumerate(self._waiting)}
+        return parts if self._joined is None else parts | {"joined": dumps(self._joined)}
 
     def restore(self, parts: Mapping[str, bytes]) -> None:
-        """Nothing was kept."""
+        """Continue from the parts of `packed`."""
+        self.restart()
+        self._waiting = [_unpack(parts[name]) for name in sorted(parts) if name.startswith("waiting/")]
+        self._joined = _unpack(parts["joined"]) if "joined" in parts else None
+
+
+def _unpack(packed: bytes) -> Evidence:
+    try:
+        evidence = loads(packed)
+    except GapdriftError as error:
+        raise HistoryError("The stored state of the monitor cannot be read: the history is damaged.") from error
+    if not isinstance(evidence, Evidence):
+        raise HistoryError(f"The stored state holds a {type(evidence).__name__}, expected evidence.")
+    return evidence
 
 
 class Accumulated:

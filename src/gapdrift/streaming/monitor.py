@@ -15,6 +15,7 @@ from gapdrift.detectors.base import Detector
 from gapdrift.errors import HistoryError, InputError, SchemaError
 from gapdrift.streaming.adaptation import refit
 from gapdrift.streaming.decisions import make_decider
+from gapdrift.streaming.dependence import NeighbourCheck
 from gapdrift.streaming.intake import (
     BEFORE_ALL,
     FIRST_TIME,
@@ -77,6 +78,9 @@ class Monitor:
         Whether evidence accumulates over windows: changes that no single window shows are found, and the time of the
         change is estimated. ``false_alarm_every`` is then the mean number of windows until a false alarm. Windows must
         not overlap.
+    extend : int, optional
+        Number of calm windows that must follow a calm window until its rows are compared with, too, as if they were of
+        the reference. The default is never. Windows must not overlap.
 
     Attributes
     ----------
@@ -123,6 +127,7 @@ class Monitor:
         warning_every: float | None = None,
         adapt: int | None = None,
         sequential: bool = False,
+        extend: int | None = None,
     ) -> None:
         self.detector = self._original_detector = check_detector(detector)
         self._policy = make_policy(
@@ -137,9 +142,11 @@ class Monitor:
             warning_every=warning_every,
             adapt=adapt,
             sequential=sequential,
+            extend=extend,
         )
-        policy = self._policy
-        self._decider = make_decider(policy.sequential, policy.false_alarm_every, policy.warning_every)
+        policy, grid = self._policy, self._policy.grid
+        self._decider = make_decider(policy.sequential, policy.false_alarm_every, policy.warning_every, policy.extend)
+        self._neighbours = NeighbourCheck(-(-grid.window // grid.step))
         self._columns = columns_of(detector)
         self._new_reference: bytes | None = None
         self._fingerprint = _fingerprint(detector)
@@ -261,7 +268,7 @@ class Monitor:
             self._start = None if self._start is None else -(-self._closed // grid.step) * grid.step
         self.detector = self._original_detector = detector
         self._new_reference, self._streak = None, 0
-        self._decider.restart()
+        self._forget_windows()
         self._fingerprint = _fingerprint(detector)
         return dropped
 
@@ -280,6 +287,11 @@ class Monitor:
         self._closed = self._start + (begun - 1) * grid.step + grid.window
         self._keys.forget_below(self._closed - 2 * grid.window)
         return self._remember_zones(list(self._decide(self._closed)))
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Sentences about the stream as a whole: whether its rows are clearly dependent on each other."""
+        return (self._neighbours.warning,) if self._neighbours.warning else ()
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -321,7 +333,7 @@ class Monitor:
             parts[f"keys/{number}"] = keys
         if self._new_reference is not None:
             parts["reference"] = self._new_reference
-        return parts | self._decider.packed()
+        return parts | self._decider.packed() | self._neighbours.packed()
 
     def restore(self, parts: Mapping[str, bytes]) -> None:
         """Continue where the monitor that had this state stopped.
@@ -346,6 +358,7 @@ class Monitor:
         self._keys = KeyMemory(dict(sorted(keys.items())))
         self._packed_panes = {}
         self._decider.restore(parts)
+        self._neighbours.restore(parts)
         self._new_reference = parts.get("reference")
         if self._new_reference is not None:
             self.detector = refit(self._original_detector, unpack_rows(self._new_reference))
@@ -468,7 +481,9 @@ class Monitor:
             last_row=max(pane.last_row for pane in panes),
             **decision.facts(),
         )
-        return replace(window, warnings=(*window.warnings, *decision.warnings))
+        self._neighbours.look(self._index, self.detector, evidence)
+        told = self.warnings if window.alarm else ()
+        return replace(window, warnings=(*window.warnings, *decision.warnings, *told))
 
     def _record_empty_windows(self, start: int, closed: int) -> WindowResult:
         """One record for all windows without rows that come next."""
@@ -520,7 +535,7 @@ class Monitor:
             note = f"No new reference could be fitted on the drift windows: {error}"
             return replace(window, warnings=(*window.warnings, note))
         self._new_reference = pack_rows(rows)
-        self._decider.restart()
+        self._forget_windows()
         self._streak = 0
         self._start = end if not self._policy.timed else -(-end // self._policy.grid.step) * self._policy.grid.step
         self._drop_panes()
@@ -528,6 +543,11 @@ class Monitor:
             pane.recount(self.detector.count)
         note = f"A new reference was fitted on {self.detector.evidence_.n_rows} rows."
         return replace(window, adapted=True, warnings=(*window.warnings, note))
+
+    def _forget_windows(self) -> None:
+        """Begin anew with what is learned from windows: there is a new reference."""
+        self._decider.restart()
+        self._neighbours.forget()
 
     def _drop_panes(self) -> None:
         """Forget panes that neither a later window nor a new reference needs."""

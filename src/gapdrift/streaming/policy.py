@@ -34,6 +34,7 @@ class Policy:
     false_alarm_every, warning_every : float
     adapt : int or None
     sequential : bool
+    extend : int or None
     """
 
     grid: WindowGrid
@@ -44,6 +45,7 @@ class Policy:
     warning_every: float
     adapt: int | None
     sequential: bool
+    extend: int | None
 
     @property
     def timed(self) -> bool:
@@ -64,6 +66,7 @@ class Policy:
             "lateness": format_duration(self.lateness) if self.timed else None,
             "adapt": self.adapt,
             "sequential": self.sequential,
+            "extend": self.extend,
         }
 
 
@@ -80,6 +83,7 @@ def make_policy(
     warning_every: Any,
     adapt: Any,
     sequential: Any,
+    extend: Any,
 ) -> Policy:
     """Policy made from the settings of `gapdrift.Monitor`; a wrong one raises a ParameterError."""
     _check_columns(columns_of(detector), time_column, key_column)
@@ -94,6 +98,7 @@ def make_policy(
         _check_warning_every(warning_every, alarm_every),
         _check_adapt(adapt, detector),
         _check_sequential(sequential, grid, (window, step)),
+        _check_extend(extend, grid, (window, step), sequential),
     )
 
 
@@ -196,6 +201,22 @@ def _check_sequential(sequential: Any, grid: WindowGrid, given: tuple[Any, Any])
             "which must not share rows. Leave step out; shorter windows find a change as soon."
         )
     return sequential
+
+
+def _check_extend(extend: Any, grid: WindowGrid, given: tuple[Any, Any], sequential: bool) -> int | None:
+    checked = check_count("extend", extend, 0, optional=True)
+    if checked is None:
+        return None
+    if sequential:
+        raise ParameterError(
+            f"extend is {extend!r}, but a sequential monitor compares with all windows before anyway. Leave it out."
+        )
+    if grid.step != grid.window:
+        raise ParameterError(
+            f"step is {given[1]!r} and window {given[0]!r}, but windows that join the reference must not share rows. "
+            "Leave step or extend out."
+        )
+    return checked
 
 
 def _check_columns(columns: Columns, time_column: Any, key_column: Any) -> None:
