@@ -164,7 +164,9 @@ def work(task: tuple[str, int]) -> list[list[int]]:
     found = []
     for window in (*SAME, *CHANGED):
         rows = draw(case, window, rng)
-        p_values = detector.test(rows).concept.p_value, model.ks(rows), model.loss(rows)
+        concept = detector.test(rows).concept
+        assert concept is not None
+        p_values = concept.p_value, model.ks(rows), model.loss(rows)
         found.append([int(p_value < ALPHA) for p_value in p_values])
     return found
 

@@ -45,8 +45,11 @@ ROWS_PER_RANK = 10
 LEAST_INFORMATION = 1e-4
 """Part of a function that the others do not tell, times its rows, below which it is left out."""
 
-CURVES_WEIGHT, SPREAD_WEIGHT = 0.5, 0.4
-"""Weights of the tests of bends and products, and of the spread, where that of the level is 1."""
+WEIGHTS = {"level": 1.0, "slopes": 1.0, "curves": 0.5}
+"""Weights of the tests of a label's mean."""
+
+SPREAD_WEIGHTS = {"level": 0.7, "slopes": 0.3, "curves": 0.1}
+"""Weights of the tests of its spread."""
 
 
 class _Side(NamedTuple):
@@ -95,15 +98,19 @@ class _Scores:
         return np.flatnonzero((told > LEAST_INFORMATION * self.n_rows) & (np.diag(self.covariance) > 1e-12))
 
 
-def concept_finding(roles: Indices, reference: Sums, window: Sums, *, is_number: bool) -> Finding:
+def concept_finding(roles: Indices, reference: Sums, counted: Sums, window: Sums, *, is_number: bool) -> Finding:
     """Finding of P(y | x), with its parts.
 
     Parameters
     ----------
     roles : (functions,) array of int
         Of the functions of a row.
-    reference, window : mapping
-        Sums of `gapdrift.counting.concept`.
+    reference : mapping
+        Sums of `gapdrift.counting.concept` over rows of the reference, each predicted by what others tell of it.
+    counted : mapping
+        The same, counted like a window. Squared residuals of rows that were learned from are too small, so that a
+        spread must differ from both: rows of the reference are then no drift.
+    window : mapping
     is_number : bool
         Whether the label is a number: its second residual is then about its spread.
 
@@ -122,14 +129,23 @@ def concept_finding(roles: Indices, reference: Sums, window: Sums, *, is_number:
         return Finding("concept", None, None, 1.0, None, reason=reason)
     moved = _has_moved(roles, _side(reference, 0), _side(window, 0))
     sides, nuisance = _choose_rows(roles, reference, window, moved=moved)
-    parts = []
-    for output in range(len(window["concept_scores"][0])):
-        scores = _compare(*sides, output)
-        if len(nuisance):
-            scores = scores.given(np.flatnonzero(roles != MISSING), nuisance)
-        own_roles = roles[roles != MISSING] if len(nuisance) else roles
-        parts.append(_output_parts(scores, own_roles, output, curves=not moved))
+    parts = [
+        _output_parts(*_without(_compare(*sides, output), roles, nuisance), output, curves=not moved)
+        for output in range(len(window["concept_scores"][0]))
+    ]
+    if is_number:
+        sides, nuisance = _choose_rows(roles, counted, window, moved=moved)
+        again = _output_parts(*_without(_compare(*sides, 1), roles, nuisance), 1, curves=not moved)
+        parts[1] = {name: _less_sure(part, again[name]) for name, part in parts[1].items()}
     return _finding(parts, is_number=is_number)
+
+
+def _without(scores: "_Scores", roles: Indices, nuisance: Indices) -> tuple["_Scores", Indices]:
+    """Differences less what those of some functions explain, and the roles of those that are left."""
+    if not len(nuisance):
+        return scores, roles
+    others = np.setdiff1d(np.arange(len(roles)), nuisance)
+    return scores.given(others, nuisance), roles[others]
 
 
 def _side(sums: Sums, which: int) -> _Side:
@@ -188,6 +204,13 @@ class _Part(NamedTuple):
     effect: float
 
 
+def _less_sure(one: _Part, two: _Part) -> _Part:
+    """The test with the larger p-value."""
+    if one.component is None or two.component is None:
+        return _Part(None, 0.0)
+    return max(one, two, key=lambda part: part.component.p_value if part.component is not None else 1.0)
+
+
 def _output_parts(scores: _Scores, roles: Indices, seed: int, *, curves: bool) -> dict[str, _Part]:
     """Tests of one residual: its level, its slopes, and its curves."""
     constant, slopes, bends = (np.flatnonzero(roles == role) for role in (CONSTANT, SLOPE, CURVE))
@@ -234,8 +257,7 @@ def _finding(outputs: list[dict[str, _Part]], *, is_number: bool) -> Finding:
     for output, parts in enumerate(outputs):
         is_spread = is_number and output == 1
         for name, part in parts.items():
-            weight = (SPREAD_WEIGHT if is_spread else 1.0) * (CURVES_WEIGHT if name == "curves" else 1.0)
-            tests.append((part.component, weight))
+            tests.append((part.component, (SPREAD_WEIGHTS if is_spread else WEIGHTS)[name]))
             if part.component is not None:
                 kind = "spread" if is_spread else name
                 effects.setdefault(kind, []).append((part.component.p_value, part.effect))

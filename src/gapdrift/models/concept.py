@@ -62,7 +62,7 @@ N_FOLDS = 2
 N_TREES, LEARNING_RATE, N_LEAVES, LEAF_ROWS = 60, 0.08, 12, 20
 """Of the boosted trees."""
 
-MAX_SPREAD_SQUARE = 4.0
+MAX_SPREAD_SQUARE = 9.0
 """Squared residuals are cut off at so many times their mean."""
 
 MATTERS = 0.05

@@ -212,6 +212,7 @@ class DriftResult:
         Detector, version and parameters; empty if no detector made the result.
     concept : Finding or None
         Test of P(y | x), whether the label depends on the other columns as before; None if the detector has no target.
+        ``values.parts`` are then the tests of P(x), named "covariates", and of P(y), named "label".
 
     Examples
     --------

@@ -187,7 +187,9 @@ class LabelledReference:
             )
             return Finding("concept", None, None, 1.0, None, reason=reason)
         is_number = self.concept.label_scores is not None
-        return concept_finding(self.concept.basis.roles, self.concept_sums, window.sums, is_number=is_number)
+        return concept_finding(
+            self.concept.basis.roles, self.concept_sums, self.evidence.sums, window.sums, is_number=is_number
+        )
 
     def _decide(
         self, findings: tuple[Finding | None, ...], window: Evidence, alpha: float
