@@ -26,13 +26,13 @@ def main() -> None:
         for cells in zip(*table.values(), strict=True)
     ]
 
-    def one_by_one(given: list[dict[str, object]]) -> Callable[[], None]:
+    def one_by_one(given: list[dict[str, object]]) -> Callable[[], object]:
         monitor = gd.Monitor(detector, WINDOW)
-        return lambda: [monitor.update(row) for row in given] and None
+        return lambda: [monitor.update(row) for row in given]
 
-    def whole() -> Callable[[], None]:
+    def whole() -> Callable[[], object]:
         monitor = gd.Monitor(detector, WINDOW)
-        return lambda: monitor.update(table) and None
+        return lambda: monitor.update(table)
 
     waiting, single, together = [], [], []
     for _ in range(ROUNDS):
@@ -47,7 +47,7 @@ def main() -> None:
     )
 
 
-def seconds(work: Callable[[], None]) -> float:
+def seconds(work: Callable[[], object]) -> float:
     start = time.perf_counter()
     work()
     return time.perf_counter() - start
