@@ -33,12 +33,12 @@ def settings_of(protocol: Protocol) -> dict[str, Any]:
 
 def tasks(protocol: Protocol, trials: int, seed: int) -> list[Task]:
     """Tasks of a run."""
-    return make_tasks(NAME, protocol, trials, seed)
+    return make_tasks(NAME, protocol, trials, seed, ["all"])
 
 
 def work(task: Task) -> dict[str, list[list[int]]]:
     """Severity, windows and alarms of each configuration."""
-    return count_alarms(task, lambda kind, seed, trial: _fit(task[1], kind, seed, trial))
+    return count_alarms(task, lambda kind, seed, trial, _: _fit(task[1], kind, seed, trial))
 
 
 @lru_cache(maxsize=2)
