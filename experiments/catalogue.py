@@ -54,7 +54,7 @@ RUNS = {
     "experiment3": _run(
         "Competitors: MWW, QuantTree, ME, MMD (tables 4 and 5, figure 9, correlations)", experiment3, 500, 100, 2
     ),
-    "experiment4": _run("Real data, both directions (tables 9 and 10)", experiment4, 50, 50, 1),
+    "experiment4": _run("Real data, both directions (tables 9 and 10)", experiment4, 500, 50, 1),
 }
 
 

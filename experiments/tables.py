@@ -8,7 +8,7 @@ import numpy as np
 
 from experiments.catalogue import path_of
 from experiments.competitors import COMPETITORS, OURS
-from experiments.configurations import CONFIGURATIONS, LIBRARY
+from experiments.configurations import CONFIGURATIONS, WALD
 from experiments.detection import KINDS, SEVERITIES
 from experiments.experiment1 import DISTANCES, VALUES
 from experiments.real import DIRECTIONS, SETS
@@ -72,8 +72,7 @@ def all_ratios(protocol: str, folder: Path) -> dict[str, tuple[Ratios, Ratios]]:
     found = {name: (others[f"{name} complete"], others[f"{name} missing"]) for name in (*COMPETITORS, OURS)}
     for number, name in (("2", "MV Impute"), ("3", "MDL"), ("5.1", "MDL-FWF-Gau-TopQ"), ("5.2", "MDL-FWF-Tri-TopQ")):
         found[name] = ablation["1"], ablation[number]
-    if LIBRARY in ablation:
-        found[LIBRARY] = ablation["1"], ablation[LIBRARY]
+    found[WALD] = ablation[f"{WALD} complete"], ablation[WALD]
     return found
 
 
@@ -121,7 +120,7 @@ def table_3(protocol: str, folder: Path) -> Table:
         number: f"{number}. {name}" if number in "123" else f"{number} {name}"
         for number, name in CONFIGURATIONS.items()
     }
-    names |= {LIBRARY: LIBRARY} if LIBRARY in found else {}
+    names[WALD] = WALD
     reproduced = {name: by_severity(found[number]) for number, name in names.items()}
     return _beside(f"Table 3, ablation ({protocol})", published, reproduced)
 
@@ -210,9 +209,8 @@ def real_errors(protocol: str, folder: Path, error: str) -> dict[str, list[float
         for row in read_rows(path_of("experiment4", protocol, folder))
     }
     pairs = {name: (f"{name} missing", f"{name} complete") for name in (*COMPETITORS, OURS)}
-    own = ("MV Impute", "MDL", "MDL-FWF-Gau-TopQ", "MDL-FWF-Tri-TopQ", LIBRARY)
-    seen = {method for _, _, method in found}
-    pairs |= {name: (name, "Complete") for name in own if name in seen}
+    own = ("MV Impute", "MDL", "MDL-FWF-Gau-TopQ", "MDL-FWF-Tri-TopQ")
+    pairs |= {name: (name, "Complete") for name in own} | {WALD: (WALD, f"{WALD} complete")}
     places = [(name, direction) for name in SETS for direction in DIRECTIONS]
     return {method: [found[*place, side] for place in places for side in sides] for method, sides in pairs.items()}
 

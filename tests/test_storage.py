@@ -89,7 +89,7 @@ CASES = {
         lambda n, rng: numbers(n, 35, rng, missing=0.02),
     ),
     "gradient boosting": (
-        lambda: gd.MDLFWF.as_published(
+        lambda: gd.MDLFWF.with_published_regressor(
             regressor=GradientBoostingRegressor(loss="huber", n_estimators=12, max_depth=4), max_pairs=2_000
         ),
         lambda n, rng: numbers(n, 3, rng),

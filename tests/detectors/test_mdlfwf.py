@@ -96,7 +96,7 @@ def test_parameters_follow_scikit_learn():
 
 
 def test_the_published_settings():
-    detector = gd.MDLFWF.as_published(alpha=0.1, n_splits=3)
+    detector = gd.MDLFWF.with_published_regressor(alpha=0.1, n_splits=3)
     assert isinstance(detector.regressor, GradientBoostingRegressor)
     assert (detector.regressor.loss, detector.regressor.n_estimators) == ("huber", 500)
     assert (detector.max_pairs, detector.n_splits, detector.alpha) == (None, 3, 0.1)
