@@ -62,7 +62,7 @@ class Table:
 
 
 def ratios_of(name: str, protocol: str, folder: Path) -> dict[str, Ratios]:
-    """Ratios of alarms of a detection run, by method; methods that are not run for all kinds and severities are absent."""
+    """Ratios of alarms of a detection run, by method; those not run for all kinds and severities are absent."""
     found: dict[str, Ratios] = {}
     for row in read_rows(path_of(name, protocol, folder)):
         found.setdefault(row["method"], {})[row["drift"], int(row["severity"])] = float(row["ratio"])
