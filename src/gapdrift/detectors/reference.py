@@ -101,6 +101,12 @@ class ReferenceDetector(Detector):
         """Raise an `InputError` where the rows of a table cannot be counted."""
         encode(table, self.reference_.schema)
 
+    def compared_with(self, evidence: Evidence) -> Self:
+        """Copy of this detector that compares windows with other rows than those of its reference."""
+        other = super().compared_with(evidence)
+        reference: Any = self.reference_
+        return other._adopt(replace(reference, evidence=evidence))
+
     @property
     def schema_(self) -> Schema:
         """Columns that take part, and how."""
@@ -182,9 +188,10 @@ class ReferenceDetector(Detector):
         with self._limited_threads():
             self._adopt(learn(table))
             if n_rows > len(table):
-                parts = engine.count(self.reference_.count_own, again, self.ignored_columns_)
+                parts = engine.count(self.reference_.count_own, again, self)
                 compare_all_rows(self, parts, len(table))
-        return self
+        reference: Any = self.reference_
+        return self._adopt(replace(reference, notes=(*execution.reading_notes(again), *reference.notes)))
 
     def _adopt(self, reference: Any) -> Self:
         """Take a reference that is fitted already."""

@@ -483,18 +483,20 @@ def _features(reference: DriftReference, comparison: Comparison, tests: FeatureT
     found = []
     for index, (column, axis) in enumerate(zip(reference.schema.columns, reference.histogram_axes, strict=True)):
         cells = slice(int(ends[index]) - len(axis), int(ends[index]))
-        tested = column.kind != "empty" and not empty[index]
+        tested = column.kind != "empty" and not bool(empty[index])
         found.append(
             FeatureFinding(
                 column.name,
                 float(before[index]),
                 float(after[index]),
-                float(tests.p_values[index]) if tested else None,
-                float(adjusted[index]) if tested else None,
-                float(tests.effects[index]) if tested else None,
+                float(tests.p_values[index]) if tested else 1.0,
+                float(adjusted[index]) if tested else 1.0,
+                float(tests.effects[index]) if tested else 0.0,
                 float(missing_p[index]),
                 float(missing_adjusted[index]),
                 make_histogram(axis, own.sums["cells"][cells], window.sums["cells"][cells]),
+                tested,
+                missing_tested=True,
             )
         )
     return tuple(found)

@@ -1,9 +1,8 @@
-"""Times and durations as whole microseconds, in UTC.
+"""Times as whole microseconds since 1970, in UTC.
 
 `docs/monitor.md` states the rules for users: naive times are UTC, text is ISO 8601, numbers are not times.
 """
 
-import re
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
@@ -12,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gapdrift._typing import Mask
-from gapdrift.errors import InputError, ParameterError
+from gapdrift.errors import InputError
 from gapdrift.tables.frame import Table, is_missing
 
-__all__ = ["as_datetime", "format_duration", "parse_duration", "times_of"]
+__all__ = ["EPOCH", "MICROSECOND", "Micros", "as_datetime", "as_micros", "check_time", "times_of"]
 
 Micros = NDArray[np.int64]
 
@@ -23,54 +22,23 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
 EARLIEST, LATEST = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)
 
-UNITS = {
-    "us": timedelta(microseconds=1),
-    "ms": timedelta(milliseconds=1),
-    "s": timedelta(seconds=1),
-    "min": timedelta(minutes=1),
-    "h": timedelta(hours=1),
-    "d": timedelta(days=1),
-    "w": timedelta(weeks=1),
-}
-
-
-def parse_duration(name: str, value: Any) -> int:
-    """Number of microseconds in a timedelta, or in a text such as "1h", "15min" or "7d".
-
-    Examples
-    --------
-    >>> parse_duration("window", "90s")
-    90000000
-    """
-    if isinstance(value, np.timedelta64) and not np.isnat(value):
-        return int(value // np.timedelta64(1, "us"))
-    if isinstance(value, timedelta):
-        return value // MICROSECOND
-    match = re.fullmatch(r"\s*(\d{1,12})\s*([a-z]+)\s*", value) if isinstance(value, str) else None
-    if match is None or match[2] not in UNITS:
-        raise ParameterError(
-            f"{name} is {value!r}, expected a timedelta, or a number with one of the units {', '.join(UNITS)}, such as "
-            '"1h" or "15min".'
-        )
-    return int(match[1]) * (UNITS[match[2]] // MICROSECOND)
-
-
-def format_duration(micros: int) -> str:
-    """Duration as text that `parse_duration` reads, in the largest unit of which it is a whole multiple.
-
-    Examples
-    --------
-    >>> format_duration(5_400_000_000)
-    '90min'
-    """
-    whole_in = [unit for unit, length in UNITS.items() if micros % (length // MICROSECOND) == 0]
-    unit = whole_in[-1] if micros else "s"
-    return f"{micros // (UNITS[unit] // MICROSECOND)}{unit}"
-
 
 def as_datetime(micros: int) -> datetime:
     """Time, in UTC, that is this many microseconds after 1970 began."""
     return EPOCH + micros * MICROSECOND
+
+
+def as_micros(moment: datetime) -> int:
+    """Microseconds since 1970 of a time; one without a time zone is UTC."""
+    zoned = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
+    return (zoned - EPOCH) // MICROSECOND
+
+
+def check_time(moment: Any) -> int:
+    """Microseconds since 1970 of a time; anything else, or a time at the ends of the calendar, is an error."""
+    if not isinstance(moment, datetime) or not EARLIEST <= as_datetime(as_micros(moment)) <= LATEST:
+        raise InputError(f"The time is {moment!r}, expected a date and time in the years 1 to 9999.")
+    return as_micros(moment)
 
 
 def times_of(table: Table, name: str) -> tuple[Micros, Mask]:
@@ -124,8 +92,7 @@ def _parse_time(name: str, cell: Any) -> int:
             f"Column {name!r} has the time {cell!r}, expected dates and times, or text such as "
             "2024-01-31T12:30:00+01:00. Convert it first; a number needs its unit and origin."
         )
-    zoned = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
-    return (zoned - EPOCH) // MICROSECOND
+    return as_micros(moment)
 
 
 def _check_range(name: str, times: Micros) -> None:

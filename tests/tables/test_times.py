@@ -1,4 +1,4 @@
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 
 import numpy as np
 import pandas as pd
@@ -6,36 +6,10 @@ import polars as pl
 import pytest
 
 import gapdrift as gd
-from gapdrift.streaming.clock import as_datetime, format_duration, parse_duration, times_of
 from gapdrift.tables.frame import Table
+from gapdrift.tables.times import as_datetime, as_micros, times_of
 
 DAY = 86_400_000_000
-
-
-@pytest.mark.parametrize(
-    ("given", "micros"),
-    [
-        ("250us", 250),
-        ("7 ms", 7_000),
-        ("90s", 90_000_000),
-        ("15min", 900_000_000),
-        ("24h", DAY),
-        ("7d", 7 * DAY),
-        ("1w", 7 * DAY),
-        (timedelta(days=1), DAY),
-        (np.timedelta64(1, "D"), DAY),
-        (pd.Timedelta(days=1), DAY),
-    ],
-)
-def test_durations(given, micros):
-    assert parse_duration("window", given) == micros
-    assert parse_duration("window", format_duration(micros)) == micros
-
-
-@pytest.mark.parametrize("wrong", ["", "h", "1.5h", "-1h", "1 month", "1H", 5, None, np.timedelta64("NaT")])
-def test_what_is_no_duration(wrong):
-    with pytest.raises(gd.errors.ParameterError, match="window is"):
-        parse_duration("window", wrong)
 
 
 @pytest.mark.parametrize(
@@ -71,4 +45,5 @@ def test_times_out_of_all_calendars():
 
 
 def test_datetimes():
+    assert as_micros(datetime(1970, 1, 2)) == DAY == as_micros(datetime(1970, 1, 2, tzinfo=UTC))
     assert as_datetime(-DAY) == datetime(1969, 12, 31, tzinfo=UTC)
