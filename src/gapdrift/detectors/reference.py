@@ -211,7 +211,8 @@ class ReferenceDetector(Detector):
 def compare_all_rows(detector: ReferenceDetector, parts: Iterable[Evidence], n_learned: int) -> None:
     """Give a detector that was fitted on ``n_learned`` rows of its reference the evidence of all rows, in parts."""
     reference: Any = detector.reference_
-    evidence = sum(parts, reference.evidence.zero())
+    # Of rows that were learned from, a reference may know what others tell of them.
+    evidence = sum(parts, getattr(reference, "correction", reference.evidence.zero()))
     notes = (*reference.notes, execution.sample_note(evidence.n_rows, n_learned))
     detector._adopt(replace(reference, evidence=evidence, notes=notes))
 

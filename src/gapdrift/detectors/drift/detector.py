@@ -36,7 +36,8 @@ class DriftDetector(ReferenceDetector):
         Smallest effect size that counts as drift: in standard deviations, units of correlation or shares of rows
         for values, in shares of cells for missing values. A million rows make the smallest difference significant.
     target : str, int or None, default None
-        Column with the label, which takes part as one more feature.
+        Column with the label y. ``result.concept`` then tests P(y | x), whether the label depends on the other columns
+        x as before, and ``result.values.parts`` tell P(x), "covariates", from P(y), "label".
     categories : sequence of str or int, default ()
         Columns to take as categories whatever their type.
     ignore : sequence of str or int, default ()
@@ -46,7 +47,7 @@ class DriftDetector(ReferenceDetector):
 
     Attributes
     ----------
-    reference_ : DriftReference
+    reference_ : DriftReference or LabelledReference
         All that was learned.
     evidence_ : Evidence
         Of the reference.
@@ -56,7 +57,9 @@ class DriftDetector(ReferenceDetector):
     -----
     ``result.values`` combines five tests: location, dependence, bins, distributions and interactions;
     ``result.missingness`` three: rates, patterns and conditions. A change of what is missing alone is no drift of the
-    values. The verdict spends nine tenths of ``alpha`` on values and one tenth on missing values.
+    values. The verdict spends nine tenths of ``alpha`` on values and one tenth on missing values; with a target, half
+    on values, four tenths on the concept and one tenth on missing values. Labels may be missing: that is no drift, and
+    rows without a label say nothing of the concept.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """The fitted reference of DriftDetector with a label: P(x), P(y) and P(y | x) apart."""
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gapdrift._typing import Mask, Matrix, Vector
-from gapdrift.counting.concept import concept_sums, count_concept, empty_concept
+from gapdrift.counting.concept import concept_sums, count_concept
 from gapdrift.counting.evidence import Evidence
 from gapdrift.counting.profile import Profile, add_to_digest
 from gapdrift.detectors.drift.describe import make_histogram
@@ -68,10 +68,13 @@ class LabelledReference:
         Of the label.
     concept : ConceptModel or None
         None where the labels of the reference are too few, or all the same.
-    concept_sums : mapping of str to array
-        Of the reference's labelled rows, each predicted by trees that did not see it: up to 20,000 of them.
+    correction : Evidence
+        Of no rows: what sums over labelled rows of the reference that were learned from would be, had each of them been
+        predicted by what others tell of it, less what counting them gives.
+    n_learned : int
+        Labelled rows that were learned from.
     evidence : Evidence
-        Of the reference itself.
+        Of the reference itself, corrected.
     origin : str
         Fingerprint.
     notes : tuple of str
@@ -82,7 +85,8 @@ class LabelledReference:
     covariates: DriftReference
     axis: HistogramAxis
     concept: ConceptModel | None
-    concept_sums: Mapping[str, NDArray[np.float64]]
+    correction: Evidence
+    n_learned: int
     evidence: Evidence
     origin: str
     notes: tuple[str, ...]
@@ -90,10 +94,10 @@ class LabelledReference:
     def __post_init__(self) -> None:
         """Let the covariates be compared with all rows of the evidence."""
         own = self.covariates
-        if own.evidence.n_rows != self.evidence.n_rows:
-            shared = replace(own, evidence=_part_of(self.evidence, own))
-            vars(shared).update({name: value for name, value in vars(own).items() if name not in vars(shared)})
-            object.__setattr__(self, "covariates", shared)
+        shared = replace(own, evidence=_part_of(self.evidence, own))
+        # What the covariates have prepared for counting is theirs, whatever they are compared with.
+        vars(shared).update({name: value for name, value in vars(own).items() if name not in vars(shared)})
+        object.__setattr__(self, "covariates", shared)
 
     def __getstate__(self) -> dict[str, Any]:
         """Fields alone, as those of the covariates."""
@@ -147,7 +151,10 @@ class LabelledReference:
             self._check_concept(self.concept)
         with expecting("a reference that counts"):
             counted = self.count(probe_rows(self.schema))
-        self.evidence.check_stored_sums(self.origin, {name: array.shape for name, array in counted.sums.items()})
+        shapes = {name: array.shape for name, array in counted.sums.items()}
+        self.evidence.check_stored_sums(self.origin, shapes)
+        expect(self.correction.origin == self.origin and self.correction.n_rows == 0, "a correction of this reference")
+        expect({name: array.shape for name, array in self.correction.sums.items()} == shapes, f"the sums {shapes}")
 
     def _check_concept(self, concept: ConceptModel) -> None:
         column, profile = self.schema.columns[self.place], self.covariates.profile
@@ -155,8 +162,6 @@ class LabelledReference:
         expect(concept.classes.size == 0 or concept.classes.max() < column.width, "classes of the label")
         expect(concept.basis.turn.shape[0] == len(profile.owner), "functions of all columns")
         expect(len(concept.matters) == len(profile.entropy), "all columns that may matter")
-        shapes = {name: array.shape for name, array in empty_concept(concept).items()}
-        expect({name: array.shape for name, array in self.concept_sums.items()} == shapes, f"the sums {shapes}")
 
     def test(self, window: Evidence, alpha: float) -> DriftResult:
         """Result of the evidence of a window against that of the reference."""
@@ -187,9 +192,10 @@ class LabelledReference:
             )
             return Finding("concept", None, None, 1.0, None, reason=reason)
         is_number = self.concept.label_scores is not None
-        return concept_finding(
-            self.concept.basis.roles, self.concept_sums, self.evidence.sums, window.sums, is_number=is_number
-        )
+        sums = self.evidence.sums
+        corrected = sums["concept_rows"][0] >= self.n_learned
+        counted = {name: sums[name] - self.correction.sums[name] for name in sums} if corrected else sums
+        return concept_finding(self.concept.basis.roles, sums, counted, window.sums, is_number=is_number)
 
     def _decide(
         self, findings: tuple[Finding | None, ...], window: Evidence, alpha: float
@@ -259,15 +265,17 @@ def fit_labelled_reference(table: Any, settings: DriftSettings, rng: np.random.G
     rows = _apart(encode(source.take(sample), schema, pool_singletons=True), schema, place)
     axis = fit_axes(encode(source, _only(schema, place)), _only(schema, place))[0]
     learned = _learn(rows, covariates, rng, is_number=schema.columns[place].kind == "number")
-    model, sums = (None, {}) if learned is None else learned
+    model, corrections = (None, {}) if learned is None else learned
     digest = hashlib.sha256(repr((covariates.origin, schema.columns[place], axis)).encode())
     add_to_digest(digest, model)
     origin = digest.hexdigest()[:16]
     own_notes = [note for note in covariates.notes if note not in covariates.schema.notes]
-    draft = LabelledReference(
-        schema, place, covariates, axis, model, sums, covariates.evidence, origin, (*schema.notes, *own_notes)
-    )
-    return replace(draft, evidence=draft.count_own(source))
+    notes = (*schema.notes, *own_notes)
+    evidence = covariates.evidence
+    draft = LabelledReference(schema, place, covariates, axis, model, evidence, len(sample), evidence, origin, notes)
+    counted = draft.count_own(source)
+    correction = Evidence(0, dict(counted.zero().sums) | corrections, origin)
+    return replace(draft, correction=correction, evidence=counted + correction)
 
 
 def _choose(labelled: Mask, rng: np.random.Generator) -> NDArray[np.intp]:
@@ -287,13 +295,17 @@ def _only(schema: Schema, place: int) -> Schema:
 def _learn(
     rows: _Rows, covariates: DriftReference, rng: np.random.Generator, *, is_number: bool
 ) -> tuple[ConceptModel, dict[str, NDArray[np.float64]]] | None:
-    """Model of the label, and the sums of the rows it was learned from."""
+    """Model of the label, and the correction of sums over the rows it was learned from."""
     profile = covariates.profile
     expected = covariates.expected(rows.covariates)
     learned = fit_concept(
         expected, rows.covariates.missing, rows.labels, _coordinates(profile), profile.owner, rng, is_number=is_number
     )
-    return None if learned is None else (learned[0], concept_sums(learned[1]))
+    if learned is None:
+        return None
+    model, own = learned
+    counted = count_concept(model, expected, rows.covariates.missing, rows.labels)
+    return model, {name: array - counted[name] for name, array in concept_sums(own).items()}
 
 
 def _coordinates(profile: Profile) -> tuple[Matrix, Mask]:
