@@ -8,6 +8,7 @@ import numpy as np
 
 from gapdrift._typing import Mask, Matrix, Vector
 from gapdrift.counting.evidence import Evidence
+from gapdrift.detectors.mdlfwf.batches import FuzzyBatchStatistics
 from gapdrift.detectors.mdlfwf.distance import ImputedDistance, LearnedDistance, learn_distance, training_rates
 from gapdrift.detectors.mdlfwf.membership import MEMBERSHIPS, fuzzy_weights
 from gapdrift.detectors.mdlfwf.regressors import Regressor
@@ -111,6 +112,11 @@ class FuzzyReference:
             _bin_findings(self, window, finding),
             (*self.notes, *sorted(window.notes), *_test_notes(self, window, finding)),
         )
+
+    @property
+    def batch_statistics(self) -> FuzzyBatchStatistics:
+        """What is compared of batches."""
+        return FuzzyBatchStatistics(len(self.schema.columns))
 
     @property
     def n_bins(self) -> int:
