@@ -159,8 +159,8 @@ def named(window: gd.WindowResult) -> tuple[set[str], set[str]]:
     """Columns named for their values and for their gaps."""
     result = window.result
     assert result is not None  # windows of rows are never empty
-    values = {f.name for f in result.features if (f.adjusted_p_value or 1.0) < result.alpha}
-    return values, {f.name for f in result.features if (f.adjusted_missing_p_value or 1.0) < result.alpha}
+    values = {f.name for f in result.features if f.adjusted_p_value < result.alpha}
+    return values, {f.name for f in result.features if f.adjusted_missing_p_value < result.alpha}
 
 
 if __name__ == "__main__":

@@ -148,8 +148,8 @@ def ours_of(kind: str, seed: int) -> NDArray[np.float64]:
     shares = np.full((len(SEVERITIES), len(METHODS)), np.nan)
     for severity, (rows, holes) in enumerate(windows):
         result = with_gaps.test(holes)
-        names = {f.name for f in result.features if (f.adjusted_p_value or 0.0) < result.alpha}
-        first = sorted(result.features, key=lambda feature: feature.p_value or 0.0)[:2]
+        names = {f.name for f in result.features if f.adjusted_p_value < result.alpha}
+        first = sorted(result.features, key=lambda feature: feature.p_value)[:2]
         right = {feature.name for feature in first} == {"x0", "x1"}
         shares[severity] = [
             bool(result.drift),

@@ -8,7 +8,9 @@ from gapdrift._version import __version__ as __version__
 if TYPE_CHECKING:
     from gapdrift import datasets, detectors, errors, files, history, results, sinks, streaming
     from gapdrift.counting.evidence import Evidence
+    from gapdrift.detectors.comparing import compare
     from gapdrift.detectors.drift.detector import DriftDetector
+    from gapdrift.detectors.gate import DriftGate
     from gapdrift.detectors.mdlfwf.detector import MDLFWF
     from gapdrift.errors import GapdriftError
     from gapdrift.results.result import DriftResult
@@ -20,11 +22,13 @@ if TYPE_CHECKING:
 __all__ = [
     "MDLFWF",
     "DriftDetector",
+    "DriftGate",
     "DriftResult",
     "Evidence",
     "GapdriftError",
     "Monitor",
     "WindowResult",
+    "compare",
     "datasets",
     "detectors",
     "errors",
@@ -43,11 +47,13 @@ __getattr__, __dir__ = attach(
     {
         "MDLFWF": "gapdrift.detectors.mdlfwf.detector",
         "DriftDetector": "gapdrift.detectors.drift.detector",
+        "DriftGate": "gapdrift.detectors.gate",
         "DriftResult": "gapdrift.results.result",
         "Evidence": "gapdrift.counting.evidence",
         "GapdriftError": "gapdrift.errors",
         "Monitor": "gapdrift.streaming.monitor",
         "WindowResult": "gapdrift.streaming.windows",
+        "compare": "gapdrift.detectors.comparing",
         "datasets": "gapdrift.datasets",
         "detectors": "gapdrift.detectors",
         "errors": "gapdrift.errors",

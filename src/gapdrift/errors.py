@@ -10,16 +10,22 @@ Every message says what was wrong, what was given, what was expected and what to
     ├── StorageError          (ValueError)  a file cannot be written or read
     ├── HistoryError                        a history cannot be read, written or continued
     ├── SinkError                           a sink did not accept a record
+    │   └── RefusedError                    ... and never will
+    ├── DriftError                          rows drifted where that was to be an error
     └── NotFittedError        (ValueError, AttributeError)  a method was called before ``fit``
 """
 
+from typing import Any
+
 __all__ = [
+    "DriftError",
     "EvidenceError",
     "GapdriftError",
     "HistoryError",
     "InputError",
     "NotFittedError",
     "ParameterError",
+    "RefusedError",
     "SchemaError",
     "SinkError",
     "StorageError",
@@ -91,6 +97,23 @@ class HistoryError(GapdriftError):
 
 class SinkError(GapdriftError):
     """A sink that did not accept a record."""
+
+
+class RefusedError(SinkError):
+    """A record that a sink will never accept: it is parked, and the next ones are sent."""
+
+
+class DriftError(GapdriftError):
+    """Rows that drifted where drift was to be an error: in a `gapdrift.DriftGate`.
+
+    Attributes
+    ----------
+    result : DriftResult
+    """
+
+    def __init__(self, message: str, result: Any) -> None:
+        super().__init__(message)
+        self.result = result
 
 
 class NotFittedError(GapdriftError, ValueError, AttributeError):

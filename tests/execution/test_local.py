@@ -6,6 +6,8 @@ import tempfile
 import threading
 from itertools import pairwise
 
+import duckdb
+import ibis
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -24,6 +26,7 @@ from gapdrift.tables.frame import Table
 
 def sources(table, folder):
     arrow = pa.Table.from_pandas(table, preserve_index=False)
+    table.to_csv(folder / "rows.csv", index=False)
     pq.write_table(arrow, folder / "rows.parquet", row_group_size=300)
     pyarrow.feather.write_feather(arrow, folder / "rows.feather", chunksize=300)
     parts = folder / "parts"
@@ -42,7 +45,24 @@ def sources(table, folder):
         "pandas iterator": (table.iloc[start : start + 333] for start in range(0, len(table), 333)),
         "polars iterator": (pl.from_pandas(table.iloc[start : start + 333]) for start in range(0, len(table), 333)),
         "batch iterator": iter(arrow.to_batches(max_chunksize=250)),
+        "record batch": arrow.combine_chunks().to_batches()[0],
+        "lazy frame": pl.from_arrow(arrow).lazy(),
+        "csv path": folder / "rows.csv",
+        "csv files": gd.files.open_files(folder / "rows.csv"),
+        "duckdb relation": duckdb.from_arrow(arrow),
+        "ibis table": ibis.polars.connect({"rows": pl.from_arrow(arrow)}).table("rows"),
+        "arrow stream": ArrowStream(arrow),
     }
+
+
+class ArrowStream:
+    """Object that offers its rows by the Arrow stream interface alone, as readers of ADBC do."""
+
+    def __init__(self, table):
+        self.table = table
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self.table.to_reader(max_chunksize=250).__arrow_c_stream__(requested_schema)
 
 
 def test_every_source_gives_the_same_answer(window, detector, tmp_path):
@@ -73,6 +93,50 @@ def test_of_a_large_reference_a_sample_is_learned_from_and_all_rows_are_counted(
     close = fitted.count(window)
     for name, array in fitted.evidence_.sums.items():
         assert array == pytest.approx(close.sums[name], rel=1e-9, abs=1e-7), name
+
+
+def test_lazy_tables_and_streams_are_read_in_chunks(window, monkeypatch):
+    monkeypatch.setattr(local, "CHUNK_ROWS", 1_000)
+    arrow = pa.Table.from_pandas(window, preserve_index=False)
+    for source in (pl.from_arrow(arrow).lazy(), ibis.polars.connect({"rows": pl.from_arrow(arrow)}).table("rows")):
+        lengths = [len(chunk) for chunk in local._chunks(source, ())]
+        assert sum(lengths) == 5_000
+        assert max(lengths) <= 1_000
+    assert [len(chunk) for chunk in local._chunks(ArrowStream(arrow), ())] == [250] * 20
+    # DuckDB hands out 2,048 rows times a number of its own at once.
+    long = duckdb.sql("select range as a from range(500000)")
+    assert len(list(local._chunks(long, ()))) > 2
+
+
+def test_a_csv_window_is_read_as_the_reference_was_and_says_what_it_took_for_missing(window, detector, tmp_path):
+    table = window.astype({"wind": object})
+    table.loc[:9, "wind"] = "broken"
+    table.to_csv(tmp_path / "rows.csv", index=False)
+    result = detector.test(tmp_path / "rows.csv")
+    note = "Column 'wind' has 10 cell(s) that are not numbers, such as 'broken': they count as missing."
+    assert note in result.warnings
+    fitted = gd.DriftDetector(random_state=0).fit(tmp_path / "rows.csv")
+    assert note in fitted.warnings_
+    assert note in fitted.test(window).warnings
+    all_words = window.assign(wind="broken")
+    all_words.to_csv(tmp_path / "words.csv", index=False)
+    features = {feature.name: feature for feature in detector.test(tmp_path / "words.csv").features}
+    assert features["wind"].missing_window == 1.0
+
+
+def test_of_a_long_csv_reference_all_rows_are_counted(window, monkeypatch, tmp_path):
+    monkeypatch.setattr(execution, "MAX_LEARNED", 500)
+    window.to_csv(tmp_path / "rows.csv", index=False)
+    fitted = gd.DriftDetector(random_state=0).fit(str(tmp_path / "rows.csv"))
+    assert fitted.evidence_.n_rows == 5_000
+    again = fitted.count(tmp_path / "rows.csv")
+    assert again.sums["cells"].sum() == fitted.evidence_.sums["cells"].sum()
+
+
+def test_a_query_that_fails_says_so(detector):
+    lazy = pl.LazyFrame({"a": [1]}).select("b")
+    with pytest.raises(InputError, match=r"The rows of the LazyFrame could not be read.*'?b"):
+        detector.test(lazy)
 
 
 def assert_same_evidence(evidence, expected):
@@ -255,9 +319,6 @@ def test_arrays_in_chunks():
 def test_errors_say_what_to_do(window, detector, tmp_path):
     with pytest.raises(InputError, match="does not exist"):
         detector.count(tmp_path / "nothing.parquet")
-    window.to_csv(tmp_path / "rows.csv", index=False)
-    with pytest.raises(InputError, match=r"is a CSV file.*gapdrift\.files\.open_files"):
-        detector.test(tmp_path / "rows.csv")
     with pytest.raises(SchemaError, match="lacks the column"):
         detector.count(iter([window.drop(columns=window.columns[0])]))
     with pytest.raises(InputError, match="Got str, expected a pandas"):

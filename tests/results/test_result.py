@@ -19,7 +19,10 @@ EMPTY = gd.DriftResult(
         "values", None, None, 0.01, None, parts=(gd.results.Finding("location", None, None, 0.01, None),)
     ),
     gd.results.Finding("missingness", None, None, 0.5, None),
-    (gd.results.FeatureFinding("price", 0.1, 0.2, 0.01, 0.01), gd.results.FeatureFinding("size", 0.1, 0.2)),
+    (
+        gd.results.FeatureFinding("price", 0.1, 0.2, 0.01, 0.01, tested=True),
+        gd.results.FeatureFinding("size", 0.1, 0.2),
+    ),
     (gd.results.BinFinding({"price": 1.0}, 0.5, 0.7, None), gd.results.BinFinding({"price": 2.0}, 0.5, 0.3, None)),
 )
 """A result in which everything that may be None is None."""
@@ -61,10 +64,63 @@ def test_what_is_not_there_is_null_in_json():
     assert json.loads(EMPTY.to_json())["bins"][0]["contribution"] is None
 
 
-def test_bars_are_drawn_for_effects_that_are_there():
-    values, _ = EMPTY.plot().axes
-    assert len(values.patches) == 0
+def test_bars_are_drawn_for_columns_that_were_tested_in_the_order_of_the_report():
+    figure = EMPTY.plot()
+    values, _ = figure.axes
+    assert len(values.patches) == 1
+    # From the bottom to the top.
     assert [label.get_text() for label in values.get_yticklabels()] == ["size", "price"]
+    assert figure.get_suptitle() == "Drift"
+
+
+def test_a_notebook_shows_a_chart_and_pyplot_keeps_none():
+    import matplotlib.pyplot as plt
+
+    assert EMPTY.plot()._repr_png_().startswith(b"\x89PNG")
+    assert plt.get_fignums() == []
+
+
+def test_a_chart_opens_a_window_of_its_own_and_waits(monkeypatch):
+    import matplotlib as mpl
+    import matplotlib.pyplot as plt
+
+    shown = []
+    monkeypatch.setattr(mpl, "get_backend", lambda: "qtagg")
+    monkeypatch.setattr(plt, "show", lambda: shown.append([axes.get_title() for axes in plt.gcf().axes]))
+    EMPTY.plot().show()
+    assert shown == [["values", "missing cells"]]
+    assert plt.get_fignums() == []
+
+
+def test_without_a_screen_a_chart_says_what_to_do():
+    with pytest.raises(gd.GapdriftError, match=r"no screen.*savefig"):
+        EMPTY.plot().show()
+
+
+def test_columns_can_be_sorted_by_every_number():
+    for number in ("p_value", "adjusted_p_value", "effect_size", "missing_p_value", "adjusted_missing_p_value"):
+        assert sorted(EMPTY.features, key=lambda feature, number=number: getattr(feature, number))
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", None])
+def test_features_and_bins_are_tables(library):
+    frame = EMPTY.to_frame(library=library)
+    assert type(frame).__module__.startswith(library or "pandas")
+    assert list(frame["name"]) == ["price", "size"]
+    assert list(frame["tested"]) == [True, False]
+    assert frame["p_value"][0] == 0.01
+    # A number of a test that was not made is missing, not 1.
+    assert frame["p_value"][1] is None or np.isnan(frame["p_value"][1])
+    bins = EMPTY.to_frame("bins", library=library)
+    assert list(bins["centre of price"]) == [1.0, 2.0]
+    assert list(bins["share_window"]) == [0.7, 0.3]
+
+
+def test_a_table_of_something_else_says_what_there_is():
+    with pytest.raises(gd.errors.ParameterError, match="part is 'columns', expected one of 'features', 'bins'"):
+        EMPTY.to_frame("columns")
+    with pytest.raises(gd.errors.ParameterError, match="library is 'numpy', expected one of 'pandas', 'polars'"):
+        EMPTY.to_frame(library="numpy")
 
 
 @pytest.mark.parametrize("rows", [0, 100])

@@ -4,19 +4,19 @@ import numpy as np
 import pytest
 
 import gapdrift as gd
-from gapdrift.tables.seasons import Calendar, check_seasons
+from gapdrift.tables.seasons import SeasonTerms, check_seasons
 
 HOURS = [datetime(2024, 1, 1, tzinfo=UTC) + timedelta(hours=hour) for hour in range(24 * 7)]
 
 
 def test_whole_seasons_cancel_out():
-    calendar = Calendar("t", ("day", "week"), 2)
+    calendar = SeasonTerms("t", ("day", "week"), 2)
     assert calendar.sums({"t": HOURS}) == pytest.approx(np.zeros(8), abs=1e-3)
     assert calendar.sums({"t": HOURS[:12]})[1] == pytest.approx(sum(np.sin(2 * np.pi * np.arange(12) / 24)), abs=1e-3)
 
 
 def test_sums_add_up_to_the_bit():
-    calendar = Calendar("t", ("day", "week", "year"), 2, "Europe/Rome")
+    calendar = SeasonTerms("t", ("day", "week", "year"), 2, "Europe/Rome")
     whole = calendar.sums({"t": HOURS})
     assert np.array_equal(whole, sum(calendar.sums({"t": HOURS[k : k + 5]}) for k in range(0, len(HOURS), 5)))
     assert np.array_equal(calendar.sums({"t": []}), np.zeros(12))
@@ -24,14 +24,14 @@ def test_sums_add_up_to_the_bit():
 
 def test_days_are_those_of_the_time_zone():
     noon = {"t": [datetime(2024, 1, 1, 12, tzinfo=UTC)]}
-    assert Calendar("t", ("day",)).sums(noon).tolist() == pytest.approx([-1.0, 0.0], abs=1e-5)
-    assert Calendar("t", ("day",), time_zone="Asia/Tokyo").sums(noon).tolist() == pytest.approx(
+    assert SeasonTerms("t", ("day",)).sums(noon).tolist() == pytest.approx([-1.0, 0.0], abs=1e-5)
+    assert SeasonTerms("t", ("day",), time_zone="Asia/Tokyo").sums(noon).tolist() == pytest.approx(
         [np.cos(2 * np.pi * 21 / 24), np.sin(2 * np.pi * 21 / 24)], abs=1e-5
     )
 
 
 def test_rows_without_a_time():
-    calendar = Calendar("t", ("day",))
+    calendar = SeasonTerms("t", ("day",))
     with pytest.raises(gd.errors.InputError, match="no column 't'"):
         calendar.sums({"x": [1.0]})
     with pytest.raises(gd.errors.InputError, match=r"1 row\(s\) have no time"):
@@ -45,6 +45,6 @@ def test_what_is_no_season(wrong):
 
 
 def test_stored_calendars_are_checked():
-    for wrong in (Calendar("t", ()), Calendar("t", ("month",)), Calendar("t", ("day",), 7)):
+    for wrong in (SeasonTerms("t", ()), SeasonTerms("t", ("month",)), SeasonTerms("t", ("day",), 7)):
         with pytest.raises(gd.errors.StorageError):
             wrong.check_stored()

@@ -36,7 +36,7 @@ from gapdrift.tables.batches import BatchPlan, check_plan
 from gapdrift.tables.encoding import encode
 from gapdrift.tables.frame import Table
 from gapdrift.tables.schema import Schema
-from gapdrift.tables.seasons import Calendar
+from gapdrift.tables.seasons import SeasonTerms
 
 __all__ = [
     "Reference",
@@ -185,8 +185,14 @@ class ReferenceDetector(Detector):
         return None if self._calendar is None else self._calendar.time_column
 
     @property
-    def _calendar(self) -> Calendar | None:
+    def _calendar(self) -> SeasonTerms | None:
         return None if self.usual_ is None else self.usual_.calendar
+
+    def compared_with(self, evidence: Evidence) -> Self:
+        """Copy of this detector that compares windows with other rows than those of its reference."""
+        other = super().compared_with(evidence)
+        reference: Any = self.reference_
+        return other._adopt(replace(reference, evidence=evidence))
 
     @property
     def schema_(self) -> Schema:
@@ -284,9 +290,10 @@ class ReferenceDetector(Detector):
         with self._limited_threads():
             self._adopt(learn(table))
             if n_rows > len(table):
-                parts = engine.count(self.reference_.count_own, again, self.ignored_columns_)
+                parts = engine.count(self.reference_.count_own, again, self)
                 compare_all_rows(self, parts, len(table))
-        return self
+        reference: Any = self.reference_
+        return self._adopt(replace(reference, notes=(*execution.reading_notes(again), *reference.notes)))
 
     def _fit_batches(self, rows: Any, learn: Callable[[Any], Any], rng: np.random.Generator, plan: BatchPlan) -> Self:
         """Fit on rows that are divided into batches."""
@@ -311,7 +318,7 @@ class ReferenceDetector(Detector):
             reference = replace(reference, evidence=without_calendar(evidence), notes=notes)
         self._adopt(reference)
 
-    def _count_batch(self, table: Any, calendar: Calendar | None) -> Evidence:
+    def _count_batch(self, table: Any, calendar: SeasonTerms | None) -> Evidence:
         return with_calendar(self.reference_.count_own(table), calendar, table)
 
     def _adopt(self, reference: Any) -> Self:

@@ -27,7 +27,7 @@ from gapdrift.persistence.records import stored
 from gapdrift.results import BatchStrip, DriftResult, FeatureFinding, Finding, UsualVariation
 from gapdrift.tables.batches import BatchPlan, label_rows, order_of_rows
 from gapdrift.tables.frame import Table, join_tables
-from gapdrift.tables.seasons import SEASONS, Calendar
+from gapdrift.tables.seasons import SEASONS, SeasonTerms
 
 __all__ = [
     "Statistics",
@@ -95,7 +95,7 @@ class Usual:
     table : BatchTable
     within : mapping of str to array
         Sums of products within batches, over all of them.
-    calendar : Calendar or None
+    calendar : SeasonTerms or None
     as_panes : bool
         Whether batches are panes of dependent rows.
     unit : str
@@ -105,7 +105,7 @@ class Usual:
 
     table: BatchTable
     within: Mapping[str, NDArray[np.float64]]
-    calendar: Calendar | None
+    calendar: SeasonTerms | None
     as_panes: bool
     unit: str
     notes: tuple[str, ...] = ()
@@ -222,7 +222,7 @@ class UsualJudge:
         return [strip for _, strip in sorted(strips, key=lambda each: each[0])[:SHOWN_COLUMNS]]
 
 
-def with_calendar(evidence: Evidence, calendar: Calendar | None, table: Any) -> Evidence:
+def with_calendar(evidence: Evidence, calendar: SeasonTerms | None, table: Any) -> Evidence:
     """Evidence of the rows of a table with the sums of their calendar terms."""
     if calendar is None:
         return evidence
@@ -236,8 +236,8 @@ def without_calendar(evidence: Evidence) -> Evidence:
     return replace(evidence, sums={name: array for name, array in evidence.sums.items() if name != CALENDAR})
 
 
-def calendar_of(plan: BatchPlan, n_batches: int) -> tuple[Calendar | None, tuple[str, ...]]:
-    """Calendar for the seasons that are longer than a batch, and notes."""
+def calendar_of(plan: BatchPlan, n_batches: int) -> tuple[SeasonTerms | None, tuple[str, ...]]:
+    """SeasonTerms for the seasons that are longer than a batch, and notes."""
     length = 0.0 if plan.span is None else plan.span.micros or plan.span.months * SEASONS["year"] / 12.0
     kept = tuple(season for season in plan.seasons if SEASONS[season] > 1.01 * length)
     dropped = [season for season in plan.seasons if season not in kept]
@@ -251,11 +251,11 @@ def calendar_of(plan: BatchPlan, n_batches: int) -> tuple[Calendar | None, tuple
             f"at least {BATCHES_PER_TERM * n_terms}. Collect more, or leave seasons out."
         )
     harmonics = 2 if n_batches >= 4 * BATCHES_PER_TERM * n_terms else 1
-    return Calendar(str(plan.time), kept, harmonics, plan.time_zone), notes
+    return SeasonTerms(str(plan.time), kept, harmonics, plan.time_zone), notes
 
 
 def table_of(
-    parts: Sequence[Evidence], statistics: Statistics, calendar: Calendar | None, labels: Sequence[str]
+    parts: Sequence[Evidence], statistics: Statistics, calendar: SeasonTerms | None, labels: Sequence[str]
 ) -> BatchTable:
     """Table of batches out of their evidence."""
     found = [statistics.of(part) for part in parts]
@@ -273,7 +273,7 @@ def table_of(
 
 
 def usual_of(
-    parts: Iterable[tuple[str, Evidence]], statistics: Statistics, calendar: Calendar | None, unit: str
+    parts: Iterable[tuple[str, Evidence]], statistics: Statistics, calendar: SeasonTerms | None, unit: str
 ) -> tuple[Usual | None, int]:
     """Usual variation of batches, one evidence at a time, and how many were left out for having too few rows."""
     tables, labels, n_left_out = [], [], 0
@@ -298,7 +298,7 @@ def usual_of(
 
 
 def learn_usual(
-    plan: BatchPlan, table: Table | None, count: Callable[[Any, Calendar | None], Evidence], statistics: Statistics
+    plan: BatchPlan, table: Table | None, count: Callable[[Any, SeasonTerms | None], Evidence], statistics: Statistics
 ) -> Usual:
     """Usual variation of the batches of a reference in memory.
 
@@ -335,7 +335,7 @@ def learn_usual(
 
 
 def learn_usual_in_chunks(
-    plan: BatchPlan, tables: Iterable[Any], count: Callable[[Any, Calendar | None], Evidence], statistics: Statistics
+    plan: BatchPlan, tables: Iterable[Any], count: Callable[[Any, SeasonTerms | None], Evidence], statistics: Statistics
 ) -> tuple[Usual, Evidence]:
     """Usual variation of the batches of a reference that is read in chunks, and the evidence of all its rows.
 
@@ -399,7 +399,7 @@ def checked_usual(usual: Usual | None, n_left_out: int, notes: tuple[str, ...] =
 
 
 def _learn_panes(
-    plan: BatchPlan, table: Table, count: Callable[[Any, Calendar | None], Evidence], statistics: Statistics
+    plan: BatchPlan, table: Table, count: Callable[[Any, SeasonTerms | None], Evidence], statistics: Statistics
 ) -> Usual:
     """Panes of consecutive rows, merged in pairs as long as their means are correlated."""
     n_panes = min(table.n_rows // PANE_ROWS, MAX_PANES)

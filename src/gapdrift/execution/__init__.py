@@ -14,7 +14,7 @@ import numpy as np
 
 from gapdrift.counting.evidence import Evidence
 
-__all__ = ["MAX_LEARNED", "Count", "Engine", "engine_of", "sample_note"]
+__all__ = ["MAX_LEARNED", "Count", "Engine", "Fitted", "engine_of", "reading_notes", "sample_note"]
 
 MAX_LEARNED = 20_000
 """Most rows of a reference that are brought into memory to learn from; all are counted where they are."""
@@ -22,10 +22,16 @@ MAX_LEARNED = 20_000
 Count = Callable[[Any], Evidence]
 
 
+class Fitted(Protocol):
+    """What an engine asks of the detector that rows are counted for; text files are read by its ``schema_``, if any."""
+
+    ignored_columns_: tuple[str, ...]
+
+
 class Engine(Protocol):
     """What an engine offers: to count rows where they are, and to fetch a sample of them."""
 
-    def count(self, count: Count, rows: Any, ignored: tuple[str, ...]) -> Iterable[Evidence]:
+    def count(self, count: Count, rows: Any, like: Fitted) -> Iterable[Evidence]:
         """Evidence of the chunks of rows, in their order.
 
         Parameters
@@ -34,8 +40,8 @@ class Engine(Protocol):
             Returns the evidence of a table in memory. It is pickled to travel to workers.
         rows : object
             What the user gave.
-        ignored : tuple of str
-            Columns that need not be read.
+        like : Fitted
+            Detector that the rows are counted for: its ignored columns need not be read.
         """
         ...
 
@@ -45,9 +51,19 @@ class Engine(Protocol):
 
 
 def _is_chunked(rows: Any) -> bool:
-    """Whether rows are files, Arrow datasets or streams, or an iterator of tables."""
-    arrow = _library(rows) == "pyarrow" and type(rows).__name__.endswith(("Dataset", "Scanner", "RecordBatchReader"))
-    return arrow or isinstance(rows, str | PathLike | Iterator)
+    """Whether rows are files, Arrow datasets or streams, lazy tables, or an iterator of tables."""
+    library, name = _library(rows), type(rows).__name__
+    if isinstance(rows, str | PathLike | Iterator) or (library == "gapdrift" and name == "TableFiles"):
+        return True
+    if library == "pyarrow":
+        return name.endswith(("Dataset", "Scanner", "RecordBatchReader", "RecordBatch"))
+    if library == "polars":
+        return name == "LazyFrame"
+    return hasattr(type(rows), "__arrow_c_stream__") and library not in IN_MEMORY
+
+
+IN_MEMORY = frozenset({"cudf", "modin", "narwhals", "numpy", "pandas"})
+"""Libraries whose tables are in memory, although they offer the Arrow stream interface."""
 
 
 def _is_dask(rows: Any) -> bool:
@@ -85,6 +101,12 @@ def engine_of(rows: Any) -> Engine | None:
             engine: Engine = getattr(import_module(module), name)()
             return engine
     return None
+
+
+def reading_notes(rows: Any) -> tuple[str, ...]:
+    """Sentences about how rows were read, once they have been: files have some, other rows have none."""
+    notes: tuple[str, ...] = rows.notes if type(rows).__name__ == "TableFiles" else ()
+    return notes
 
 
 def sample_note(n_rows: int, n_learned: int) -> str:

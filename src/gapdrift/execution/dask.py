@@ -7,7 +7,7 @@ import numpy as np
 
 from gapdrift._threads import limit_threads
 from gapdrift.counting.evidence import Evidence
-from gapdrift.execution import Count
+from gapdrift.execution import Count, Fitted
 
 __all__ = ["DaskEngine"]
 
@@ -22,11 +22,11 @@ class DaskEngine:
     finished task is added up.
     """
 
-    def count(self, count: Count, rows: Any, ignored: tuple[str, ...]) -> list[Evidence]:
+    def count(self, count: Count, rows: Any, like: Fitted) -> list[Evidence]:
         """Evidence of all partitions, added up; an empty list if there are no partitions."""
         import dask  # noqa: PLC0415
 
-        kept = rows[[name for name in rows.columns if str(name) not in ignored]]
+        kept = rows[[name for name in rows.columns if str(name) not in like.ignored_columns_]]
         # The function becomes one node of the task graph, instead of a copy in each task.
         shared = dask.delayed(count, pure=False, traverse=False)
         parts = [dask.delayed(_count_partition)(shared, part) for part in kept.to_delayed()]

@@ -1,9 +1,10 @@
-"""Engine for rows that this machine reads in chunks: files, Arrow datasets and streams, iterators of tables."""
+"""Engine for rows that this machine reads in chunks: files, Arrow streams, lazy tables, iterators of tables."""
 
 import pickle
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from os import PathLike
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 from gapdrift._writing import cannot_be_kept
 from gapdrift.counting.evidence import Evidence
 from gapdrift.errors import InputError
-from gapdrift.execution import Count
+from gapdrift.execution import Count, Fitted
 from gapdrift.files import CHUNK_ROWS, FORMATS, TableFiles, open_files, sample_rows
 from gapdrift.tables.frame import Table, join_tables
 
@@ -25,32 +26,42 @@ MAX_IN_MEMORY = 32 * 1024 * 1024
 class LocalEngine:
     """Engine that counts one chunk after the other."""
 
-    def count(self, count: Count, rows: Any, ignored: tuple[str, ...]) -> Iterator[Evidence]:
-        """Evidence of chunk after chunk."""
-        return map(count, _chunks(rows, ignored))
+    def count(self, count: Count, rows: Any, like: Fitted) -> Iterator[Evidence]:
+        """Evidence of chunk after chunk; of files, what was noted about their cells as well."""
+        if not isinstance(rows, str | PathLike | TableFiles):
+            yield from map(count, _chunks(rows, like.ignored_columns_))
+            return
+        files = _open(rows)
+        found = None
+        for table in files.tables(like=_typed_by(files, like)):
+            found = count(table)
+            yield found
+        if found is not None and files.notes:
+            yield replace(found.zero(), notes=frozenset(files.notes))
 
     def sample(self, rows: Any, max_rows: int, rng: np.random.Generator) -> tuple[Any, int, Any]:
         """At most ``max_rows`` rows, drawn uniformly in one pass, the number of all rows, and all rows once more."""
-        if isinstance(rows, str | PathLike):
+        if isinstance(rows, str | PathLike | TableFiles):
             files = _open(rows)
-            return *sample_rows(files.tables(), max_rows, rng), files.tables()
+            return *files.sample(max_rows, rng), files
         is_dataset = type(rows).__name__.endswith("Dataset")
         tables, spool = map(Table.read, _chunks(rows, ())), _Spool()
         drawn = sample_rows(tables if is_dataset else spool.keep(tables), max_rows, rng, join_tables)
         return *drawn, rows if is_dataset else spool
 
 
+def _open(rows: str | PathLike[str] | TableFiles) -> TableFiles:
+    return rows if isinstance(rows, TableFiles) else open_files(rows)
+
+
+def _typed_by(files: TableFiles, like: Fitted) -> Any:
+    """Detector that says what the columns of text files hold; None for files that say so themselves."""
+    return like if FORMATS[files.file_format].is_text and hasattr(like, "schema_") else None
+
+
 def _chunks(rows: Any, ignored: tuple[str, ...]) -> Iterator[Any]:
     """Tables of the rows, one after the other."""
-    kind = type(rows).__name__
-    if isinstance(rows, str | PathLike):
-        chunks: Iterable[Any] = _open(rows).tables()
-    elif kind.endswith("Dataset"):
-        names = [name for name in rows.schema.names if name not in ignored]
-        chunks = rows.to_batches(columns=names, batch_size=CHUNK_ROWS, batch_readahead=2)
-    else:
-        chunks = rows.to_batches() if kind.endswith("Scanner") else rows
-    for chunk in chunks:
+    for chunk in _stream(rows, ignored):
         if type(chunk).__module__.startswith("pyarrow") and type(chunk).__name__ == "RecordBatch":
             import pyarrow as pa  # noqa: PLC0415
 
@@ -59,14 +70,45 @@ def _chunks(rows: Any, ignored: tuple[str, ...]) -> Iterator[Any]:
             yield chunk
 
 
-def _open(place: str | PathLike[str]) -> TableFiles:
-    files = open_files(place)
-    if FORMATS[files.file_format].is_text:
+def _stream(rows: Any, ignored: tuple[str, ...]) -> Iterable[Any]:
+    """Tables or record batches of the rows, by whatever way their library has to hand them out in chunks."""
+    kind = type(rows).__name__
+    if isinstance(rows, Iterator | _Spool):
+        return rows
+    if kind == "RecordBatch":
+        return [rows]
+    if not kind.endswith(("Dataset", "Scanner")):
+        return _run_query(rows)
+    given = {}
+    if kind.endswith("Dataset"):
+        names = [name for name in rows.schema.names if name not in ignored]
+        given = {"columns": names, "batch_size": CHUNK_ROWS, "batch_readahead": 2}
+    chunks: Iterable[Any] = rows.to_batches(**given)
+    return chunks
+
+
+def _run_query(rows: Any) -> Iterator[Any]:
+    """Tables or record batches of a lazy table or of an object with the Arrow stream interface."""
+    try:
+        if type(rows).__name__ == "LazyFrame":
+            # Before polars 1.34 there is no way to collect a part of a query.
+            collected = hasattr(rows, "collect_batches")
+            yield from rows.collect_batches(chunk_size=CHUNK_ROWS) if collected else [rows.collect()]
+        elif hasattr(rows, "to_pyarrow_batches"):
+            # Ibis hands out its stream only once the whole table is in memory.
+            yield from rows.to_pyarrow_batches(chunk_size=CHUNK_ROWS)
+        else:
+            import pyarrow as pa  # noqa: PLC0415
+
+            yield from pa.RecordBatchReader.from_stream(rows)
+    except ImportError as error:
+        raise InputError(f"Reading a {type(rows).__name__} needs pyarrow: pip install 'gapdrift[cli]'.") from error
+    except Exception as error:
+        # Whatever the library that runs the query raises: its own message says what is wrong with the query.
         raise InputError(
-            f"{place} is a CSV file, which does not say what its columns hold. Read it with "
-            "gapdrift.files.open_files, or use the command line (gapdrift compare): both infer that."
-        )
-    return files
+            f"The rows of the {type(rows).__name__} could not be read ({type(error).__name__}: {error}). Check that it "
+            "can be collected by its own library, and that it was not read before."
+        ) from error
 
 
 class _Spool:

@@ -10,7 +10,7 @@ import numpy as np
 from gapdrift._threads import limit_threads
 from gapdrift.counting.evidence import Evidence
 from gapdrift.errors import InputError
-from gapdrift.execution import Count
+from gapdrift.execution import Count, Fitted
 from gapdrift.files import CHUNK_ROWS
 
 __all__ = ["SparkEngine"]
@@ -23,10 +23,11 @@ class SparkEngine:
     when it is finished.
     """
 
-    def count(self, count: Count, rows: Any, ignored: tuple[str, ...]) -> list[Evidence]:
+    def count(self, count: Count, rows: Any, like: Fitted) -> list[Evidence]:
         """Evidence of the partitions that have rows, in their order."""
         # Columns get plain names first: Spark takes a name with a dot for the path of a nested field.
         plain = rows.toDF(*(f"c{place}" for place in range(len(rows.columns))))
+        ignored = like.ignored_columns_
         names = {f"c{place}": name for place, name in enumerate(rows.columns) if name not in ignored}
         counted = plain.select(*names).mapInArrow(_Worker(count, tuple(names.values())), "place int, evidence binary")
         collected = sorted(_collect(counted), key=lambda row: int(row["place"]))

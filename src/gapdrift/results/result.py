@@ -115,38 +115,46 @@ class FeatureFinding:
     name : str
     missing_reference, missing_window : float
         Shares of missing cells.
-    p_value, adjusted_p_value : float or None
-        p-value of the test of the column's values, alone and adjusted for the number of columns (Holm); None if the
-        detector does not test single columns, or if the column has no values to test.
-    effect_size : float or None
+    p_value, adjusted_p_value : float
+        p-value of the test of the column's values, alone and adjusted for the number of columns (Holm); 1 if they were
+        not tested.
+    effect_size : float
         Size of the change: in standard deviations for numbers, in shares of rows for categories, in units of
-        correlation if the dependence on another column changed. None if they were not tested.
-    missing_p_value, adjusted_missing_p_value : float or None
+        correlation if the dependence on another column changed; 0 if the values were not tested.
+    missing_p_value, adjusted_missing_p_value : float
         The same for the test of the column's share of missing cells.
     histogram : Histogram or None
         None if the detector keeps no distributions, or if the column has no values.
+    tested, missing_tested : bool
+        Whether the values, and the share of missing cells, were tested. They are not if the detector does not test
+        single columns, or if a side has no value. All numbers are there in any case, so that columns can be sorted.
 
     Examples
     --------
     >>> FeatureFinding("price", 0.1, 0.3).missing_window
     0.3
+    >>> findings = (FeatureFinding("price", 0.0, 0.0, 0.2, 0.4, 0.1, tested=True), FeatureFinding("note", 1.0, 1.0))
+    >>> [finding.name for finding in sorted(findings, key=lambda finding: finding.effect_size)]
+    ['note', 'price']
     """
 
     name: str
     missing_reference: float
     missing_window: float
-    p_value: float | None = None
-    adjusted_p_value: float | None = None
-    effect_size: float | None = None
-    missing_p_value: float | None = None
-    adjusted_missing_p_value: float | None = None
+    p_value: float = 1.0
+    adjusted_p_value: float = 1.0
+    effect_size: float = 0.0
+    missing_p_value: float = 1.0
+    adjusted_missing_p_value: float = 1.0
     histogram: Histogram | None = None
+    tested: bool = False
+    missing_tested: bool = False
 
     def check_stored(self) -> None:
         """Check what was read from a file: shares and probabilities."""
         expect(0 <= self.missing_reference <= 1 and 0 <= self.missing_window <= 1, "missing shares from 0 to 1")
         p_values = (self.p_value, self.adjusted_p_value, self.missing_p_value, self.adjusted_missing_p_value)
-        expect(all(p is None or 0 < p <= 1 for p in p_values), "p-values above 0, at most 1")
+        expect(all(0 < p <= 1 for p in p_values), "p-values above 0, at most 1")
 
 
 @stored
@@ -325,8 +333,32 @@ class DriftResult:
 
         return render_fragment(self)
 
+    def to_frame(self, part: str = "features", *, library: str | None = None) -> Any:
+        """Part of the result as a table of pandas or polars.
+
+        Parameters
+        ----------
+        part : {"features", "bins"}, default "features"
+            One row for each column, in the order of the report, or for each bin. Numbers of tests that were not made
+            are missing.
+        library : {"pandas", "polars"}, optional
+            The default is pandas or, where it is not installed, polars.
+
+        Examples
+        --------
+        >>> import gapdrift as gd
+        >>> result = gd.compare(gd.datasets.stations(500, rng=0), gd.datasets.stations(500, rng=2, drift=True))
+        >>> result.to_frame()[["name", "adjusted_p_value"]].head(2)
+                  name  adjusted_p_value
+        0  temperature     ...
+        1     humidity     ...
+        """
+        from gapdrift.results.frames import make_frame
+
+        return make_frame(self, part, library)
+
     def plot(self, feature: str | None = None) -> "Figure":
-        """Chart of all columns, or of the two distributions of one column.
+        """Chart of all columns in the order of the report, or of the two distributions of one column.
 
         Parameters
         ----------
@@ -336,7 +368,8 @@ class DriftResult:
         Returns
         -------
         figure : matplotlib Figure
-            Needs the extra ``plot``.
+            A notebook shows it; ``figure.show()`` opens a window and waits until it is closed, also in a script;
+            ``figure.savefig(path)`` writes it. Needs the extra ``plot``.
         """
         from gapdrift.results.report.plot import draw_feature, draw_features
 

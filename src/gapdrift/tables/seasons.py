@@ -1,4 +1,4 @@
-"""Calendar terms: what day, week and year say of a time, as numbers whose sums over rows add up."""
+"""SeasonTerms terms: what day, week and year say of a time, as numbers whose sums over rows add up."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +13,7 @@ from gapdrift.tables.frame import Table
 from gapdrift.tables.spans import DAY, MONDAY, check_zone, local_times
 from gapdrift.tables.times import Micros, times_of
 
-__all__ = ["SEASONS", "Calendar", "check_seasons"]
+__all__ = ["SEASONS", "SeasonTerms", "check_seasons"]
 
 SEASONS = {"day": float(DAY), "week": 7.0 * DAY, "year": 365.2425 * DAY}
 """Lengths of the seasons, in microseconds."""
@@ -26,7 +26,7 @@ TERM_STEPS = 2.0**20
 
 @stored
 @dataclass(frozen=True)
-class Calendar:
+class SeasonTerms:
     """Seasons that rows are compared with, and where their times are.
 
     Parameters
@@ -59,7 +59,7 @@ class Calendar:
 
         Examples
         --------
-        >>> Calendar("when", ("day",)).terms(np.array([6 * 3_600_000_000])).round(9).tolist()
+        >>> SeasonTerms("when", ("day",)).terms(np.array([6 * 3_600_000_000])).round(9).tolist()
         [[0.0, 1.0]]
         """
         local = (local_times(times, self.zone) - MONDAY).astype(float)

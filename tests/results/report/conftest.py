@@ -48,6 +48,8 @@ def wide_result(n_columns, name="column {}"):
             *(1e-12 if place < 50 else 0.7, 1e-10 if place < 50 else 1.0, float(rng.random())),
             *(1e-9, 1e-6),
             gd.results.Histogram((), edges, *(tuple(rng.dirichlet(np.ones(20)).tolist()) for _ in range(2))),
+            tested=True,
+            missing_tested=True,
         )
         for place in range(n_columns)
     )

@@ -10,7 +10,7 @@ RESULT = gd.DriftResult(True, 0.01, 0.05, 1_000, 1_000, gd.results.Finding("valu
 
 
 def describe(histogram):
-    feature = gd.results.FeatureFinding("x", 0.0, 0.0, 1.0, 1.0, 0.1, histogram=histogram)
+    feature = gd.results.FeatureFinding("x", 0.0, 0.0, 1.0, 1.0, 0.1, histogram=histogram, tested=True)
     return to_plain_text(describe_change(feature, histogram, RESULT))
 
 

@@ -39,7 +39,7 @@ def render_fragment(result: DriftResult) -> str:
 
 
 def _render_columns(result: DriftResult) -> str:
-    ranked = [feature for feature in rank_features(result) if feature.p_value is not None]
+    ranked = [feature for feature in rank_features(result) if feature.tested]
     if not ranked:
         return ""
     heads = "".join(
@@ -53,9 +53,8 @@ def _render_columns(result: DriftResult) -> str:
 
 def _render_row(feature: FeatureFinding) -> str:
     spark = "" if feature.histogram is None else draw_spark(feature.histogram)
-    p_value = "" if feature.adjusted_p_value is None else escape_text(format_p_number(feature.adjusted_p_value))
-    effect = feature.effect_size
-    size = "" if effect is None else f"{effect:.2f} {effect_word(effect)}"
+    p_value = escape_text(format_p_number(feature.adjusted_p_value))
+    size = f"{feature.effect_size:.2f} {effect_word(feature.effect_size)}"
     missing = escape_text(format_missing_change(feature.missing_reference, feature.missing_window))
     return (
         f'<tr><th scope="row">{render_name(feature.name)}</th><td>{spark}</td><td>{p_value}</td>'

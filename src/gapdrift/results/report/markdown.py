@@ -78,7 +78,7 @@ def _render_phrase(phrase: Phrase) -> str:
 
 
 def _render_columns(result: DriftResult) -> str:
-    ranked = [feature for feature in rank_features(result) if feature.p_value is not None]
+    ranked = [feature for feature in rank_features(result) if feature.tested]
     if not ranked:
         return ""
     rows = [_render_row(feature) for feature in ranked[:MARKDOWN_COLUMNS]]
@@ -88,11 +88,10 @@ def _render_columns(result: DriftResult) -> str:
 
 
 def _render_row(feature: FeatureFinding) -> str:
-    p_value, effect = feature.adjusted_p_value, feature.effect_size
     cells = [
         code(feature.name, in_table=True),
-        "" if p_value is None else escape(format_p_value(p_value)),
-        "" if effect is None else f"{effect:.2f} ({effect_word(effect)})",
+        escape(format_p_value(feature.adjusted_p_value)),
+        f"{feature.effect_size:.2f} ({effect_word(feature.effect_size)})",
         _render_change(feature),
     ]
     return f"| {' | '.join(cells)} |"

@@ -1,6 +1,6 @@
 """Charts of a result, drawn with matplotlib (extra ``plot``)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from gapdrift.errors import GapdriftError, ParameterError
@@ -33,17 +33,19 @@ def draw_features(result: DriftResult) -> "Figure":
     figure : matplotlib Figure
         At most 20 columns, in the order of the report; those with an adjusted p-value below alpha are coloured.
     """
-    is_tested = any(feature.p_value is not None for feature in result.features)
+    is_tested = any(feature.tested for feature in result.features)
     ranked = rank_features(result) if is_tested else rank_by_missingness(result)
     # Charts count positions from the bottom.
     features = ranked[:MAX_FEATURES][::-1]
-    figure = _make_figure((9.0, 1.6 + 0.35 * len(features)))
-    values, missing = figure.subplots(1, 2, sharey=True)
-    _draw_effects(values, features, result.alpha)
-    _draw_missing(missing, features, result.alpha)
-    values.set_yticks(range(len(features)), [_label(feature.name) for feature in features])
-    figure.suptitle(TITLES[result.drift])
-    return figure
+
+    def draw(figure: "Figure") -> None:
+        values, missing = figure.subplots(1, 2, sharey=True)
+        _draw_effects(values, features, result.alpha)
+        _draw_missing(missing, features, result.alpha)
+        values.set_yticks(range(len(features)), [_label(feature.name) for feature in features])
+        figure.suptitle(TITLES[result.drift])
+
+    return _make_figure((9.0, 1.6 + 0.35 * len(features)), draw)
 
 
 def draw_feature(result: DriftResult, name: str) -> "Figure":
@@ -57,26 +59,29 @@ def draw_feature(result: DriftResult, name: str) -> "Figure":
         raise ParameterError(
             f"There is no distribution of {name!r}: it has no values, or the detector keeps none, as MDLFWF does."
         )
-    figure = _make_figure((7.0, 4.0))
-    axes = figure.subplots()
-    _draw_histogram(axes, feature.histogram)
-    missing = f"missing {feature.missing_reference:.0%} -> {feature.missing_window:.0%}"
-    axes.set(title=f"{_label(name)} ({missing})", ylabel="share of observed cells", xlabel=_label(name))
-    axes.legend()
-    return figure
+    histogram = feature.histogram
+
+    def draw(figure: "Figure") -> None:
+        axes = figure.subplots()
+        _draw_histogram(axes, histogram)
+        missing = f"missing {feature.missing_reference:.0%} -> {feature.missing_window:.0%}"
+        axes.set(title=f"{_label(name)} ({missing})", ylabel="share of observed cells", xlabel=_label(name))
+        axes.legend()
+
+    return _make_figure((7.0, 4.0), draw)
 
 
-def _make_figure(size: tuple[float, float]) -> "Figure":
+def _make_figure(size: tuple[float, float], draw: "Callable[[Figure], None]") -> "Figure":
     try:
-        from matplotlib.figure import Figure  # noqa: PLC0415
+        from gapdrift.results.report.chart import Chart  # noqa: PLC0415
     except ImportError as error:
         raise GapdriftError("Charts need matplotlib: pip install 'gapdrift[plot]'.") from error
-    return Figure(figsize=size, layout="constrained")
+    return Chart(size, draw)
 
 
 def _draw_effects(axes: "Axes", features: Sequence[FeatureFinding], alpha: float) -> None:
     for position, feature in enumerate(features):
-        if feature.effect_size is not None:
+        if feature.tested:
             colour = WINDOW if has_changed_values(feature, alpha) else QUIET
             axes.barh(position, feature.effect_size, color=colour)
     axes.set(title="values", xlabel="effect size")

@@ -49,18 +49,18 @@ def alarming_sides(result: DriftResult) -> list[Side]:
 
 def has_changed_values(feature: FeatureFinding, alpha: float) -> bool:
     """Whether the adjusted p-value of a column's values is below alpha."""
-    return _is_below(feature.adjusted_p_value, alpha)
+    return feature.adjusted_p_value < alpha
 
 
 def has_changed_missingness(feature: FeatureFinding, alpha: float) -> bool:
     """Whether the adjusted p-value of a column's share of missing cells is below alpha."""
-    return _is_below(feature.adjusted_missing_p_value, alpha)
+    return feature.adjusted_missing_p_value < alpha
 
 
 def changed_values(result: DriftResult) -> list[FeatureFinding]:
     """Columns whose values changed, the largest effect first."""
     changed = [feature for feature in result.features if has_changed_values(feature, result.alpha)]
-    return sorted(changed, key=lambda feature: -(feature.effect_size or 0.0))
+    return sorted(changed, key=lambda feature: -feature.effect_size)
 
 
 def changed_missingness(result: DriftResult) -> list[FeatureFinding]:
@@ -74,10 +74,10 @@ def rank_features(result: DriftResult) -> list[FeatureFinding]:
 
     def rank(feature: FeatureFinding) -> tuple[int, float]:
         if has_changed_values(feature, result.alpha):
-            return 0, -(feature.effect_size or 0.0)
+            return 0, -feature.effect_size
         if has_changed_missingness(feature, result.alpha):
             return 1, -_missing_change(feature)
-        return 2, 2.0 if feature.p_value is None else feature.p_value
+        return 2, feature.p_value if feature.tested else 2.0
 
     return sorted(result.features, key=rank)
 
@@ -94,7 +94,7 @@ def rank_by_missingness(result: DriftResult) -> list[FeatureFinding]:
 
 def compares_missingness(result: DriftResult) -> bool:
     """Whether the detector tests what is missing, even if nothing is."""
-    return result.missingness is not None or any(feature.missing_p_value is not None for feature in result.features)
+    return result.missingness is not None or any(feature.missing_tested for feature in result.features)
 
 
 def mean_missing(result: DriftResult) -> tuple[float, float] | None:
@@ -115,7 +115,3 @@ def other_warnings(result: DriftResult) -> list[str]:
 
 def _missing_change(feature: FeatureFinding) -> float:
     return abs(feature.missing_window - feature.missing_reference)
-
-
-def _is_below(p_value: float | None, alpha: float) -> bool:
-    return p_value is not None and p_value < alpha

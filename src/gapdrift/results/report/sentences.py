@@ -123,7 +123,7 @@ def _values_clause(result: DriftResult) -> Phrase:
     changed = changed_values(result)
     if changed:
         return ("the values of ", *_names(changed), " differ from the reference")
-    if all(feature.p_value is None for feature in result.features):
+    if not any(feature.tested for feature in result.features):
         return ("the values of the window differ from the reference",)
     return ("the values differ from the reference as a whole, though no single column stands out",)
 

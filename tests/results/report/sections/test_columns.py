@@ -28,6 +28,6 @@ def test_a_detector_that_names_no_columns(results):
 
 def test_a_column_that_was_not_tested_has_empty_cells(results):
     result = results["drift"]
-    untested = dataclasses.replace(result.features[0], p_value=None, adjusted_p_value=None, effect_size=None)
+    untested = dataclasses.replace(result.features[0], p_value=1.0, adjusted_p_value=1.0, effect_size=0.0, tested=False)
     rows = Page(dataclasses.replace(result, features=(untested, *result.features[1:])).to_html()).rows("columns")
     assert next(row for row in rows if row[0].startswith(untested.name))[2:4] == ["", ""]

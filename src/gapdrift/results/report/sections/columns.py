@@ -34,7 +34,7 @@ def make_columns(report: Report) -> Section | None:
     ranked = rank_features(result)
     if not ranked:
         return None
-    if all(feature.p_value is None for feature in ranked):
+    if not any(feature.tested for feature in ranked):
         why = "This detector tests the rows as a whole and names no columns. The sections below show where rows lie."
         return Section("columns", "Columns", f"<p>{why}</p>")
     rows = [_make_row(feature, result, place) for place, feature in enumerate(ranked[:MAX_LISTED])]
@@ -60,13 +60,13 @@ def _make_row(feature: FeatureFinding, result: DriftResult, place: int) -> list[
     spark = draw_spark(histogram) if place < MAX_SPARKS and histogram is not None else ""
     may_be_long = place < MAX_LONG_NAMES
     name = render_name(feature.name) if may_be_long else render_name(feature.name, 32, full=False)
-    p_value = feature.adjusted_p_value
+    p_value, effect = (feature.adjusted_p_value, feature.effect_size) if feature.tested else (None, None)
     before, after = feature.missing_reference, feature.missing_window
     missing = escape_text(format_missing_change(before, after))
     return [
         Cell(name + _render_marks(feature, result)),
         Cell(spark, None, "picture"),
-        Cell(render_effect(feature.effect_size), feature.effect_size, "number"),
+        Cell(render_effect(effect), effect, "number"),
         Cell("" if p_value is None else escape_text(format_p_number(p_value)), p_value, "number"),
         Cell(missing if before or after else f"<small>{missing}</small>", after - before, "number"),
     ]

@@ -19,7 +19,7 @@ def make_distributions(report: Report) -> Section | None:
     cards = [
         _make_card(feature, feature.histogram, report.result)
         for feature in rank_features(report.result)
-        if feature.histogram is not None and feature.p_value is not None
+        if feature.histogram is not None and feature.tested
     ][:MAX_CHARTS]
     if not cards:
         return None

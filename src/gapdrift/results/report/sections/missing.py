@@ -26,7 +26,7 @@ def make_missing(report: Report) -> Section | None:
     incomplete = [f for f in rank_by_missingness(result) if f.missing_reference or f.missing_window]
     if not incomplete:
         return Section(KEY, TITLE, "<p>Nothing is missing, neither in the reference nor in the window.</p>")
-    is_tested = any(feature.adjusted_missing_p_value is not None for feature in incomplete)
+    is_tested = any(feature.missing_tested for feature in incomplete)
     heads = [
         Head("Column", "text"),
         Head("Reference", "falling", "heat"),
@@ -65,7 +65,7 @@ def _make_row(feature: FeatureFinding, result: DriftResult, is_tested: bool) -> 
     is_marked = bool(result.drift) and has_changed_missingness(feature, result.alpha)
     mark = "<mark class='missing'>missing values changed</mark>" if is_marked else ""
     p_value = feature.adjusted_missing_p_value
-    p_words = "" if p_value is None else escape_text(format_p_number(p_value))
+    p_words = escape_text(format_p_number(p_value)) if feature.missing_tested else ""
     shares = (
         Cell(escape_text(format_percent(share)), share, f"heat h{math.ceil(share * HEAT_STEPS)}")
         for share in (before, after)
@@ -74,7 +74,7 @@ def _make_row(feature: FeatureFinding, result: DriftResult, is_tested: bool) -> 
         Cell(render_name(feature.name, full=False) + mark),
         *shares,
         Cell(_render_points(after - before), after - before, "number"),
-        *([Cell(p_words, p_value, "number")] if is_tested else []),
+        *([Cell(p_words, p_value if feature.missing_tested else None, "number")] if is_tested else []),
     ]
 
 

@@ -1,0 +1,119 @@
+"""A step of scikit-learn's pipelines that tests the rows it passes on."""
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+
+from gapdrift._validation import check_choice
+from gapdrift.detectors.base import Detector
+from gapdrift.detectors.drift.detector import DriftDetector
+from gapdrift.errors import DriftError, NotFittedError, ParameterError
+from gapdrift.results import DriftResult
+
+__all__ = ["DriftGate", "DriftWarning"]
+
+ACTIONS = ("record", "warn", "raise")
+
+
+class DriftWarning(UserWarning):
+    """Rows that drifted went through a `DriftGate`."""
+
+
+class DriftGate(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Step of a scikit-learn pipeline that passes rows through unchanged, and tests them for drift on the way.
+
+    ``fit`` learns the rows that the pipeline is trained on as the reference. Whenever the pipeline is then applied,
+    the rows are tested against it.
+
+    Parameters
+    ----------
+    detector : Detector, optional
+        Copied before it is fitted. The default is ``DriftDetector(random_state=0)``.
+    on_drift : {"record", "warn", "raise"}, default "record"
+        What happens if the rows drifted: the result is kept as ``result_`` in any case; "warn" issues a `DriftWarning`
+        as well, "raise" raises a `gapdrift.errors.DriftError`, which has the result, and no row goes through.
+
+    Attributes
+    ----------
+    detector_ : Detector
+        Fitted.
+    result_ : DriftResult or None
+        Of the rows that came last; None before any came. Too few rows to tell are undetermined, and go through.
+
+    Notes
+    -----
+    The rows of ``fit`` and ``fit_transform`` are not tested: they are the reference.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.impute import SimpleImputer
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from sklearn.pipeline import make_pipeline
+    >>> import gapdrift as gd
+    >>> rng = np.random.default_rng(0)
+    >>> rows = rng.normal(size=(500, 3))
+    >>> model = make_pipeline(gd.DriftGate(), SimpleImputer(), LinearRegression()).fit(rows, rows.sum(axis=1))
+    >>> _ = model.predict(rng.normal(size=(200, 3)))
+    >>> model[0].result_.drift
+    False
+    >>> _ = model.predict(rng.normal(2, 1, size=(200, 3)))
+    >>> model[0].result_.drift
+    True
+    """
+
+    result_: DriftResult | None
+
+    def __init__(self, detector: Detector | None = None, *, on_drift: str = "record") -> None:
+        self.detector = detector
+        self.on_drift = on_drift
+
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
+        """The gate itself, with the rows as its reference."""
+        check_choice("on_drift", self.on_drift, ACTIONS)
+        if self.detector is not None and not isinstance(self.detector, Detector):
+            raise ParameterError(f"detector is a {type(self.detector).__name__}, expected a detector of gapdrift.")
+        self.detector_ = (DriftDetector(random_state=0) if self.detector is None else clone(self.detector)).fit(X)
+        self.n_features_in_ = len(X.columns) if hasattr(X, "columns") else np.shape(X)[1]
+        if hasattr(X, "columns"):
+            self.feature_names_in_ = np.array([str(name) for name in X.columns], dtype=object)
+        elif "feature_names_in_" in vars(self):
+            del self.feature_names_in_
+        self.result_ = None
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, **_parameters: Any) -> Any:
+        """The rows, which become the reference."""
+        self.fit(X, y)
+        return X
+
+    def transform(self, X: Any) -> Any:
+        """The rows, once they are tested."""
+        if "detector_" not in vars(self):
+            raise NotFittedError("This DriftGate has no reference yet: call fit first.")
+        result = self.detector_.test(X)
+        self.result_ = result
+        if result.drift and self.on_drift == "raise":
+            raise DriftError(result.summary(), result)
+        if result.drift and self.on_drift == "warn":
+            warnings.warn(result.summary().partition("\n")[0], DriftWarning, stacklevel=2)
+        return X
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """Names of the columns, which are those that came in."""
+        if input_features is not None:
+            return np.asarray(input_features, dtype=object)
+        names = getattr(self, "feature_names_in_", None)
+        return np.array([f"x{place}" for place in range(self.n_features_in_)], dtype=object) if names is None else names
+
+    def __sklearn_tags__(self) -> Any:
+        """What scikit-learn may expect: as the detectors, missing values and text are welcome."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        tags.target_tags.required = False
+        return tags
