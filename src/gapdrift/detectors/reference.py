@@ -3,7 +3,9 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import reduce
 from inspect import signature
+from operator import add
 from os import PathLike
 from types import MappingProxyType
 from typing import Any, NoReturn, Protocol, Self
@@ -12,18 +14,18 @@ import numpy as np
 
 from gapdrift import execution
 from gapdrift._random import as_rng
+from gapdrift._typing import Vector
 from gapdrift._validation import check_count, check_share
 from gapdrift._writing import write_file
 from gapdrift.counting.evidence import Evidence
 from gapdrift.detectors.base import Detector
 from gapdrift.detectors.usual import (
+    BatchCounter,
     Statistics,
     Usual,
     UsualJudge,
-    identity,
     joined_parts,
     learn_usual,
-    learn_usual_in_chunks,
     usual_of,
     with_calendar,
     without_calendar,
@@ -112,9 +114,8 @@ class Reference(Protocol):
         """Result of the evidence of a window."""
         ...
 
-    @property
-    def batch_statistics(self) -> Statistics:
-        """What is compared of batches."""
+    def batch_statistics(self, basis: Mapping[str, Vector] | None = None) -> Statistics:
+        """What is compared of batches; on the basis of this reference, or of the one that they were learned by."""
         ...
 
 
@@ -139,7 +140,7 @@ class ReferenceDetector(Detector):
         if self.usual_ is None or plain.drift is None:
             return plain
         if self._judge is None or self._judge.usual is not self.usual_:
-            self._judge = UsualJudge(self.usual_, self.reference_.batch_statistics)
+            self._judge = UsualJudge(self.usual_, self.reference_.batch_statistics(self.usual_.basis))
         return self._judge.judge(evidence, plain)
 
     def check_rows(self, table: Any) -> None:
@@ -171,7 +172,7 @@ class ReferenceDetector(Detector):
         counted = [part if isinstance(part, Evidence) else self.count(part) for part in parts]
         for part in counted:
             self.evidence_.check_like(part)
-        statistics, first = self.reference_.batch_statistics, len(self.usual_.table)
+        statistics, first = self.reference_.batch_statistics(self.usual_.basis), len(self.usual_.table)
         labelled = [(f"batch {first + place}", part) for place, part in enumerate(counted)]
         more, _ = usual_of(labelled, statistics, self.usual_.calendar, self.usual_.unit)
         other = copy(self)
@@ -192,7 +193,7 @@ class ReferenceDetector(Detector):
         """Copy of this detector that compares windows with other rows than those of its reference."""
         other = super().compared_with(evidence)
         reference: Any = self.reference_
-        return other._adopt(replace(reference, evidence=evidence))
+        return other._adopt(replace(reference, evidence=without_calendar(evidence)))
 
     @property
     def schema_(self) -> Schema:
@@ -302,21 +303,24 @@ class ReferenceDetector(Detector):
             if engine is None:
                 table = None if rows is None else Table.read(rows)
                 self._adopt(learn(joined_parts(plan) if table is None else table))
-                self.usual_ = learn_usual(plan, table, self._count_batch, self.reference_.batch_statistics)
+                self.usual_ = learn_usual(plan, table, self._count_batch, self.reference_.batch_statistics())
                 return self._adopt(self.reference_)
             sample, n_rows, again = engine.sample(rows, execution.MAX_LEARNED, rng)
             self._adopt(learn(sample))
-            self.learn_batches(plan, engine.count(identity, again, ()), n_rows, len(sample))
-        return self
+            counter = BatchCounter(plan, self._count_batch, self.reference_.schema)
+            parts = engine.count(counter.count, again, counter)
+            return self._adopt_batches(counter, parts, len(sample) if n_rows > len(sample) else None)
 
-    def learn_batches(self, plan: BatchPlan, tables: Iterable[Any], n_rows: int, n_learned: int) -> None:
-        """Learn the usual variation, and the evidence, of a reference that was learned from a sample, by its tables."""
+    def _adopt_batches(self, counter: BatchCounter, parts: Iterable[Evidence], n_learned: int | None) -> Self:
+        """Take the usual variation of a reference that is counted in parts; and its evidence, unless None learned."""
         reference: Any = self.reference_
-        self.usual_, evidence = learn_usual_in_chunks(plan, tables, self._count_batch, reference.batch_statistics)
-        if n_rows > n_learned:
+        evidence = reduce(add, parts)
+        if n_learned is not None:
             notes = (*reference.notes, execution.sample_note(evidence.n_rows, n_learned))
             reference = replace(reference, evidence=without_calendar(evidence), notes=notes)
-        self._adopt(reference)
+            self._adopt(reference)
+        self.usual_ = counter.usual(reference.batch_statistics())
+        return self._adopt(reference)
 
     def _count_batch(self, table: Any, calendar: SeasonTerms | None) -> Evidence:
         return with_calendar(self.reference_.count_own(table), calendar, table)
@@ -358,7 +362,10 @@ def compare_all_rows(detector: ReferenceDetector, parts: Iterable[Evidence], n_l
 
 def _check_usual(usual: Usual, detector: ReferenceDetector) -> None:
     """Check what was read from a file: batches of the statistics that the detector compares."""
-    statistics: Any = detector.reference_.batch_statistics
+    reference: Any = detector.reference_
+    basis = {name: array.shape for name, array in reference.batch_statistics().basis.items()}
+    expect({name: array.shape for name, array in usual.basis.items()} == basis, "the basis of the statistics")
+    statistics: Any = reference.batch_statistics(usual.basis)
     own = statistics.of(detector.reference_.evidence)
     shapes = {name: block.shape[1:] for name, block in usual.table.blocks.items()}
     expect(shapes == {name: array.shape for name, array in own.items()}, "batches of the detector's statistics")

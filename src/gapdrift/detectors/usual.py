@@ -27,16 +27,16 @@ from gapdrift.persistence.records import stored
 from gapdrift.results import BatchStrip, DriftResult, FeatureFinding, Finding, UsualVariation
 from gapdrift.tables.batches import BatchPlan, label_rows, order_of_rows
 from gapdrift.tables.frame import Table, join_tables
+from gapdrift.tables.schema import Schema
 from gapdrift.tables.seasons import SEASONS, SeasonTerms
 
 __all__ = [
+    "BatchCounter",
     "Statistics",
     "Usual",
     "UsualJudge",
-    "identity",
     "joined_parts",
     "learn_usual",
-    "learn_usual_in_chunks",
     "usual_of",
     "with_calendar",
     "without_calendar",
@@ -63,6 +63,11 @@ BATCHES_PER_TERM = 3
 
 class Statistics(Protocol):
     """What a detector compares of batches; see `gapdrift.detectors.drift.batches.BatchStatistics`."""
+
+    @property
+    def basis(self) -> Mapping[str, Vector]:
+        """What of the reference they are compared with."""
+        ...
 
     def of(self, evidence: Evidence) -> Mapping[str, Vector]:
         """Statistics of one batch, by the names of their blocks."""
@@ -95,6 +100,8 @@ class Usual:
     table : BatchTable
     within : mapping of str to array
         Sums of products within batches, over all of them.
+    basis : mapping of str to array
+        What of the reference the statistics of batches were compared with.
     calendar : SeasonTerms or None
     as_panes : bool
         Whether batches are panes of dependent rows.
@@ -105,6 +112,7 @@ class Usual:
 
     table: BatchTable
     within: Mapping[str, NDArray[np.float64]]
+    basis: Mapping[str, NDArray[np.float64]]
     calendar: SeasonTerms | None
     as_panes: bool
     unit: str
@@ -236,7 +244,7 @@ def without_calendar(evidence: Evidence) -> Evidence:
     return replace(evidence, sums={name: array for name, array in evidence.sums.items() if name != CALENDAR})
 
 
-def calendar_of(plan: BatchPlan, n_batches: int) -> tuple[SeasonTerms | None, tuple[str, ...]]:
+def calendar_of(plan: BatchPlan, n_batches: int | None) -> tuple[SeasonTerms | None, tuple[str, ...]]:
     """SeasonTerms for the seasons that are longer than a batch, and notes."""
     length = 0.0 if plan.span is None else plan.span.micros or plan.span.months * SEASONS["year"] / 12.0
     kept = tuple(season for season in plan.seasons if SEASONS[season] > 1.01 * length)
@@ -244,14 +252,22 @@ def calendar_of(plan: BatchPlan, n_batches: int) -> tuple[SeasonTerms | None, tu
     notes = tuple(f"Season {season!r} is left out: batches of {plan.unit} are whole {season}s." for season in dropped)
     if not kept:
         return None, notes
-    n_terms = 1 + 2 * len(kept)
-    if n_batches < BATCHES_PER_TERM * n_terms:
+    calendar = SeasonTerms(str(plan.time), kept, 1, plan.time_zone)
+    if n_batches is not None:
+        _check_terms(calendar, n_batches)
+        if n_batches >= 4 * BATCHES_PER_TERM * (1 + calendar.n_terms):
+            calendar = replace(calendar, harmonics=2)
+    return calendar, notes
+
+
+def _check_terms(calendar: SeasonTerms | None, n_batches: int) -> None:
+    """Raise an `InputError` where batches are too few to learn seasons from."""
+    if calendar is not None and n_batches < BATCHES_PER_TERM * (1 + calendar.n_terms):
         raise InputError(
-            f"The reference has {n_batches} batches, which are too few for the season(s) {', '.join(kept)}: expected "
-            f"at least {BATCHES_PER_TERM * n_terms}. Collect more, or leave seasons out."
+            f"The reference has {n_batches} batches, which are too few for the season(s) "
+            f"{', '.join(calendar.seasons)}: expected at least {BATCHES_PER_TERM * (1 + calendar.n_terms)}. Collect "
+            "more, or leave seasons out."
         )
-    harmonics = 2 if n_batches >= 4 * BATCHES_PER_TERM * n_terms else 1
-    return SeasonTerms(str(plan.time), kept, harmonics, plan.time_zone), notes
 
 
 def table_of(
@@ -294,7 +310,7 @@ def usual_of(
         {name: np.concatenate([table.blocks[name] for table in tables]) for name in tables[0].blocks},
         tuple(labels),
     )
-    return Usual(joined, within, calendar, as_panes=False, unit=unit), n_left_out
+    return Usual(joined, within, dict(statistics.basis), calendar, as_panes=False, unit=unit), n_left_out
 
 
 def learn_usual(
@@ -334,41 +350,52 @@ def learn_usual(
     return checked_usual(*usual_of(parts, statistics, calendar, plan.unit), notes)
 
 
-def learn_usual_in_chunks(
-    plan: BatchPlan, tables: Iterable[Any], count: Callable[[Any, SeasonTerms | None], Evidence], statistics: Statistics
-) -> tuple[Usual, Evidence]:
-    """Usual variation of the batches of a reference that is read in chunks, and the evidence of all its rows.
+class BatchCounter:
+    """Counts the rows of chunks, batch by batch: those of one batch may come in several chunks.
 
-    Rows of one batch may come in several chunks: their evidence adds up.
+    Parameters
+    ----------
+    plan : BatchPlan
+    count : callable
+        Evidence of the rows of a table, with calendar terms.
+    schema : Schema
     """
-    if plan.span is None and plan.column is None:
-        raise InputError(
-            "batches of rows that are not in memory have to be a column or a span of time: the rows come in chunks, "
-            "in which neither labels nor numbers of rows have a meaning. Give a list of tables, or of evidence."
-        )
-    if plan.seasons:
-        tables, labels = _labels_first(plan, tables)
-        calendar, notes = calendar_of(plan, len(labels))
-    else:
-        calendar, notes = None, ()
-    found: dict[str, Evidence] = {}
-    for chunk in tables:
+
+    def __init__(self, plan: BatchPlan, count: Callable[[Any, SeasonTerms | None], Evidence], schema: Schema) -> None:
+        if plan.span is None and plan.column is None:
+            raise InputError(
+                "batches of rows that are not in memory have to be a column or a span of time: the rows come in "
+                "chunks, in which labels and numbers of rows have no meaning. Or give a list of tables, or of evidence."
+            )
+        self.plan, self._count = plan, count
+        # How many batches there are is not known before all rows were read: the finest seasons are those of few.
+        self.calendar, self.notes = calendar_of(plan, None)
+        self.parts: dict[str, Evidence] = {}
+        # What the files are read like: the columns that say what batch a row is in have to be read.
+        self.schema_ = schema
+        self.ignored_columns_ = tuple(name for name in schema.ignored if name not in plan.columns)
+
+    def count(self, chunk: Any) -> Evidence:
+        """Evidence of all rows of a chunk."""
         table = Table.read(chunk)
-        codes, names = label_rows(table, plan)
-        for code, name in enumerate(names):
-            part = count(table.take(np.flatnonzero(codes == code)), calendar)
-            found[name] = found[name] + part if name in found else part
-    if not found:
-        raise InputError("The reference has no rows.")
-    total = sum(found.values(), next(iter(found.values())).zero())
-    usual = checked_usual(*usual_of(sorted(found.items()), statistics, calendar, plan.unit), notes)
-    return usual, total
+        if not table.n_rows:
+            return self._count(table, self.calendar)
+        codes, names = label_rows(table, self.plan)
+        found = [self._count(table.take(np.flatnonzero(codes == code)), self.calendar) for code in range(len(names))]
+        for name, part in zip(names, found, strict=True):
+            self.parts[name] = self.parts[name] + part if name in self.parts else part
+        return sum(found, found[0].zero())
 
-
-def _labels_first(plan: BatchPlan, tables: Iterable[Any]) -> tuple[list[Any], set[str]]:
-    """All tables, and the labels of all batches: how many there are decides how finely seasons are followed."""
-    kept = list(tables)
-    return kept, {label for chunk in kept for label in label_rows(Table.read(chunk), plan)[1]}
+    def usual(self, statistics: Statistics) -> Usual:
+        """Usual variation of all batches."""
+        if not self.parts:
+            raise InputError(
+                "No batch was counted: rows on Dask or Spark cannot be divided into batches where they are. Give a "
+                "list with one table, or one evidence, for each batch."
+            )
+        _check_terms(self.calendar, len(self.parts))
+        parts = sorted(self.parts.items())
+        return checked_usual(*usual_of(parts, statistics, self.calendar, self.plan.unit), self.notes)
 
 
 def joined_parts(plan: BatchPlan) -> Table:
@@ -377,11 +404,6 @@ def joined_parts(plan: BatchPlan) -> Table:
     if not tables:
         raise InputError("The reference is None, and no batch is a table: there are no rows to learn from.")
     return join_tables([Table.read(table) for table in tables])
-
-
-def identity(table: Any) -> Any:
-    """The table itself: engines hand over their chunks."""
-    return table
 
 
 def checked_usual(usual: Usual | None, n_left_out: int, notes: tuple[str, ...] = ()) -> Usual:

@@ -16,6 +16,8 @@ from gapdrift.tables.histograms import HistogramAxis
 
 __all__ = ["BatchStatistics"]
 
+Sums = Mapping[str, Vector]
+
 RIDGE = 0.05
 """Share of the identity in the covariance by which location is turned."""
 
@@ -45,10 +47,12 @@ class BatchStatistics:
     ----------
     profile : Profile
     axes : tuple of HistogramAxis
-    reference : Evidence
+    basis : mapping
+        What cells are scored by and variances are compared with: `basis_of` the reference.
     """
 
-    def __init__(self, profile: Profile, axes: tuple[HistogramAxis, ...], reference: Evidence) -> None:
+    def __init__(self, profile: Profile, axes: tuple[HistogramAxis, ...], basis: Sums) -> None:
+        self.basis = basis
         self.paired, self.is_number = profile.paired, ~profile.is_category[profile.paired]
         self.owner = profile.owner[profile.paired]
         first, second = np.triu_indices(len(self.paired), k=1)
@@ -57,12 +61,18 @@ class BatchStatistics:
         self.axes = axes
         ends = np.cumsum([len(axis) for axis in axes])
         self.cells = [slice(int(end) - len(axis), int(end)) for axis, end in zip(axes, ends, strict=True)]
-        counts = reference.sums["cells"]
+        counts = basis["cells"]
         self.cell_scores = [
             _scores(counts[cells]) if axis.edges else None for axis, cells in zip(axes, self.cells, strict=True)
         ]
-        _, covariance = self._moments(reference)
-        self.total_variance = np.maximum(np.diag(covariance), 1e-6)
+        self.total_variance = np.maximum(basis["variance"], 1e-6)
+
+    @staticmethod
+    def basis_of(profile: Profile, reference: Evidence) -> dict[str, Vector]:
+        """Counts of the cells of the reference, and variances of its expected scores."""
+        sums, n_rows, paired = reference.sums, reference.n_rows, profile.paired
+        squares = np.diag(sums["scatter"] + sums["hidden"]) / n_rows
+        return {"cells": sums["cells"], "variance": squares - (sums["location"][paired] / n_rows) ** 2}
 
     def of(self, evidence: Evidence) -> dict[str, Vector]:
         """Statistics of one batch, by the names of their blocks."""

@@ -1,7 +1,7 @@
 """The fitted reference of DriftDetector: composes schema, profile and tests; counts rows, tests evidence."""
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -131,10 +131,10 @@ class DriftReference:
         """Fields alone: what counting has prepared is several times as large, and made anew where it is needed."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
-    @cached_property
-    def batch_statistics(self) -> BatchStatistics:
-        """What is compared of batches."""
-        return BatchStatistics(self.profile, self.histogram_axes, self.evidence)
+    def batch_statistics(self, basis: Mapping[str, Vector] | None = None) -> BatchStatistics:
+        """What is compared of batches, on the basis of this reference or of the one that they were learned by."""
+        own = BatchStatistics.basis_of(self.profile, self.evidence) if basis is None else basis
+        return BatchStatistics(self.profile, self.histogram_axes, own)
 
     @property
     def n_bins(self) -> int:

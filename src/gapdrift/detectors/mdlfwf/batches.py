@@ -26,6 +26,7 @@ class FuzzyBatchStatistics:
 
     def __init__(self, n_columns: int) -> None:
         self.n_columns = n_columns
+        self.basis: Mapping[str, Vector] = {}
 
     def of(self, evidence: Evidence) -> dict[str, Vector]:
         """Statistics of one batch, by the names of their blocks."""

@@ -1,6 +1,7 @@
 """The fitted reference of MDL-FWF, which counts and tests rows by their distances to bins and their memberships."""
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -113,9 +114,8 @@ class FuzzyReference:
             (*self.notes, *sorted(window.notes), *_test_notes(self, window, finding)),
         )
 
-    @property
-    def batch_statistics(self) -> FuzzyBatchStatistics:
-        """What is compared of batches."""
+    def batch_statistics(self, _basis: Mapping[str, Vector] | None = None) -> FuzzyBatchStatistics:
+        """What is compared of batches; it needs no basis."""
         return FuzzyBatchStatistics(len(self.schema.columns))
 
     @property
