@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-
 from benchmarks.concept import CASES, CHANGED, SAME, Rival, draw, rows_of
 
 

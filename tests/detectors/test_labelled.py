@@ -186,6 +186,20 @@ def test_a_target_alone_is_an_error():
         gd.DriftDetector(target="y").fit(draw(0)[["y"]])
 
 
+def test_batches_take_no_target():
+    with pytest.raises(gd.errors.ParameterError, match="target is 'y', expected None with batches"):
+        gd.DriftDetector(target="y").fit(draw(0), batches=50)
+
+
+def test_few_rows_for_many_columns_are_split(rng):
+    """One half of the covariates is learned from; labels are those of all rows."""
+    rows = rng.normal(size=(120, 40))
+    detector = gd.DriftDetector(random_state=0, target=0).fit(rows)
+    assert detector.evidence_.n_rows == 60
+    assert detector.evidence_.sums["label_cells"].sum() == 120
+    assert detector.test(rng.normal(size=(120, 40))).concept.determined
+
+
 def test_arrays(rng):
     rows = rng.normal(size=(300, 3))
     rows[:, 1] += rows[:, 0]

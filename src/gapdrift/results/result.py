@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from gapdrift._writing import write_file
 from gapdrift.errors import ParameterError
 from gapdrift.persistence.records import expect, stored
+from gapdrift.results.usual import UsualVariation
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -213,6 +214,9 @@ class DriftResult:
     concept : Finding or None
         Test of P(y | x), whether the label depends on the other columns as before; None if the detector has no target.
         ``values.parts`` are then the tests of P(x), named "covariates", and of P(y), named "label".
+    usual : UsualVariation or None
+        The window among the batches of the reference, where it was fitted with batches: ``drift`` and all p-values are
+        then about their usual variation.
 
     Examples
     --------
@@ -243,6 +247,7 @@ class DriftResult:
     warnings: tuple[str, ...] = ()
     settings: Mapping[str, PlainSetting] = field(default_factory=dict)
     concept: Finding | None = None
+    usual: UsualVariation | None = None
 
     def summary(self) -> str:
         """Result in a few lines of text: verdict, data, tests, missing values, warnings."""

@@ -1,8 +1,10 @@
 """The fitted reference of DriftDetector with a label: P(x), P(y) and P(y | x) apart."""
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
+from functools import reduce
+from operator import add
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +14,7 @@ from gapdrift._typing import Mask, Matrix, Vector
 from gapdrift.counting.concept import concept_sums, count_concept
 from gapdrift.counting.evidence import Evidence
 from gapdrift.counting.profile import Profile, add_to_digest
+from gapdrift.detectors.drift.batches import BatchStatistics
 from gapdrift.detectors.drift.describe import make_histogram
 from gapdrift.detectors.drift.reference import (
     CATEGORY_RULE,
@@ -103,6 +106,10 @@ class LabelledReference:
         """Fields alone, as those of the covariates."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
+    def batch_statistics(self, basis: Mapping[str, Vector] | None = None) -> BatchStatistics:
+        """What is compared of batches: of the covariates."""
+        return self.covariates.batch_statistics(basis)
+
     @property
     def n_bins(self) -> int:
         """Number of bins."""
@@ -124,21 +131,25 @@ class LabelledReference:
         return self._count(table, pool_singletons=True)
 
     def _count(self, table: Any, *, pool_singletons: bool) -> Evidence:
-        parts = map(self._count_rows, _encoded(table, self.schema, pool_singletons=pool_singletons))
-        first = next(parts)
-        return sum(parts, first)
+        return reduce(add, map(self._count_rows, _encoded(table, self.schema, pool_singletons=pool_singletons)))
 
     def _count_rows(self, rows: Encoded) -> Evidence:
-        covariates, labels, labelled = _apart(rows, self.schema, self.place)
-        own = self.covariates.count(covariates)
-        sums = dict(own.sums)
-        sums["label_cells"] = _label_cells(self.axis, labels[labelled])
-        sums["label_missing"] = np.array([float(len(rows) - labelled.sum())])
-        if self.concept is not None:
-            chosen = Encoded(covariates.values[labelled], covariates.missing[labelled])
-            expected = self.covariates.expected(chosen)
-            sums |= count_concept(self.concept, expected, chosen.missing, labels[labelled])
+        apart = _apart(rows, self.schema, self.place)
+        sums = dict(self.covariates.count(apart.covariates).sums) | self.label_sums(apart)
         return Evidence(len(rows), sums, self.origin, rows.notes)
+
+    def label_sums(self, rows: "_Rows") -> dict[str, NDArray[np.float64]]:
+        """Sums over rows that are about their labels."""
+        covariates, labels, labelled = rows
+        sums = {
+            "label_cells": _label_cells(self.axis, labels[labelled]),
+            "label_missing": np.array([float(len(labelled) - labelled.sum())]),
+        }
+        if self.concept is None:
+            return sums
+        chosen = Encoded(covariates.values[labelled], covariates.missing[labelled])
+        expected = self.covariates.expected(chosen)
+        return sums | count_concept(self.concept, expected, chosen.missing, labels[labelled])
 
     def check_stored(self) -> None:
         """Check what was read from a file: the parts fit together, and rows can be counted."""
@@ -273,7 +284,10 @@ def fit_labelled_reference(table: Any, settings: DriftSettings, rng: np.random.G
     notes = (*schema.notes, *own_notes)
     evidence = covariates.evidence
     draft = LabelledReference(schema, place, covariates, axis, model, evidence, len(sample), evidence, origin, notes)
-    counted = draft.count_own(source)
+    # Which rows the covariates are compared with, they know best.
+    parts = _encoded(source, schema, pool_singletons=True)
+    labels = reduce(add, (Evidence(0, draft.label_sums(_apart(part, schema, place)), origin) for part in parts))
+    counted = Evidence(evidence.n_rows, {**evidence.sums, **labels.sums}, origin, evidence.notes)
     correction = Evidence(0, dict(counted.zero().sums) | corrections, origin)
     return replace(draft, correction=correction, evidence=counted + correction)
 
@@ -349,7 +363,8 @@ def _label_cells(axis: HistogramAxis, labels: Matrix) -> Vector:
 
 def _missing_labels(evidence: Evidence) -> float:
     """Share of rows without a label."""
-    return float(evidence.sums["label_missing"][0]) / max(evidence.n_rows, 1)
+    absent, present = float(evidence.sums["label_missing"][0]), float(evidence.sums["label_cells"].sum())
+    return absent / max(absent + present, 1.0)
 
 
 def _part_of(evidence: Evidence, covariates: DriftReference) -> Evidence:
