@@ -11,6 +11,7 @@ from gapdrift.counting.profile import N_AVERAGED, Profile
 from gapdrift.counting.statistics import squares_of, sums_of
 from gapdrift.inference.combination import Component, combine, matched_filter, min_p, sidak, wald
 from gapdrift.inference.contrast import Contrast, Sample, Shape, compare, covariance_of, entry_p_values, standardised
+from gapdrift.inference.levels import with_levels
 from gapdrift.inference.null import N_DRAWS, Null
 from gapdrift.inference.observed import (
     ColumnTest,
@@ -175,8 +176,9 @@ def make_comparison(
     if crossed.size:
         mechanism = mechanism_p_values(crossed, crossed_shape, reference.sums["crossed"], window.sums["crossed"])
     explained = explained_by(mechanism)
+    columns = column_tests(axes, reference.sums["cells"], window.sums["cells"], explained)
     observed = ObservedTests(
-        column_tests(axes, reference.sums["cells"], window.sums["cells"], explained),
+        with_levels(columns, axes, reference.facts, window.facts, explained),
         crossed_test(crossed, crossed_shape, reference.sums, window.sums, explained),
         mechanism,
         explained,

@@ -30,6 +30,8 @@ __all__ = [
     "crossed_test",
     "describe_crossed",
     "explained_by",
+    "largest_cell",
+    "less_surely",
     "mechanism_p_values",
 ]
 
@@ -159,7 +161,7 @@ def _column_test(axis: HistogramAxis, before: Vector, after: Vector, explained: 
     if not is_number:
         merged = _merge(before + after, least, ordered=False)
         cells = [np.bincount(merged, counts).astype(float) for counts in (before, after)]
-    p_values.append(_largest_cell(*cells))
+    p_values.append(largest_cell(cells[0], cells[1]))
     smallest = float(less_surely(np.array([min(p_values)]), explained)[0])
     return ColumnTest(sidak(smallest, len(p_values)), _column_effect(axis, before / m, after / n))
 
@@ -185,10 +187,18 @@ def _merge(counts: Vector, least: float, *, ordered: bool) -> Indices:
     return groups
 
 
-def _largest_cell(before: Vector, after: Vector) -> float:
-    """p-value of the cell whose share changed most: exact given both counts together, times the number of cells."""
+def largest_cell(before: Vector, after: Vector, share: float | None = None) -> float:
+    """p-value of the cell whose share changed most: exact given both counts together, times the number of cells.
+
+    Parameters
+    ----------
+    before, after : (cells,) arrays
+        Counts of the reference and of the window.
+    share : float, optional
+        The window's share of all values; None means that of these cells.
+    """
     total = before + after
-    share = after.sum() / total.sum()
+    share = after.sum() / total.sum() if share is None else share
     # Both tails of a binomial distribution.
     least = np.where(after > 0, betainc(np.maximum(after, 1.0), before + 1.0, share), 1.0)
     most = np.where(before > 0, betainc(np.maximum(before, 1.0), after + 1.0, 1.0 - share), 1.0)

@@ -86,6 +86,15 @@ class Histogram:
         Limits of the intervals, one more than there are intervals; empty for a column of categories.
     reference, window : tuple of float
         Share of the observed cells in each category or interval; all 0 for a side without observed cells.
+    n_reference, n_window : int
+        Numbers of observed cells.
+    new : tuple of str
+        Those of the labels that occur in the window only.
+
+    Notes
+    -----
+    Intervals cover the values of both sides, but for half a percent at either end, which the outermost hold. A column
+    of numbers of which the reference has only a few different ones has labels.
 
     Examples
     --------
@@ -97,9 +106,13 @@ class Histogram:
     edges: tuple[float, ...]
     reference: tuple[float, ...]
     window: tuple[float, ...]
+    n_reference: int = 0
+    n_window: int = 0
+    new: tuple[str, ...] = ()
 
     def check_stored(self) -> None:
         """Check what was read from a file: as many shares as intervals or labels."""
+        expect(self.n_reference >= 0 and self.n_window >= 0, "numbers of cells from 0")
         n_shares = len(self.labels) or max(len(self.edges) - 1, 0)
         expect(len(self.reference) == n_shares == len(self.window), "as many shares as intervals")
 
@@ -127,6 +140,13 @@ class FeatureFinding:
     tested, missing_tested : bool
         Whether the values, and the share of missing cells, were tested. They are not if the detector does not test
         single columns, or if a side has no value. All numbers are there in any case, so that columns can be sorted.
+    range_reference, range_window : tuple of float, or None
+        Smallest and largest number; None for categories, without values, and if the detector does not keep them.
+    n_new_categories, n_new_cells : int
+        Categories of the window that the reference does not have, and the cells that hold them. Numbers count as
+        categories if the reference has only a few different ones.
+    new_categories : mapping of str to int
+        The most frequent of them, with their counts.
 
     Examples
     --------
@@ -148,6 +168,11 @@ class FeatureFinding:
     histogram: Histogram | None = None
     tested: bool = False
     missing_tested: bool = False
+    range_reference: tuple[float, float] | None = None
+    range_window: tuple[float, float] | None = None
+    n_new_categories: int = 0
+    n_new_cells: int = 0
+    new_categories: Mapping[str, int] = field(default_factory=dict)
 
     def check_stored(self) -> None:
         """Check what was read from a file: shares and probabilities."""

@@ -1,37 +1,19 @@
-"""Bins and histograms in the user's own columns, units and words."""
+"""Bins in the user's own columns, units and words."""
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gapdrift._typing import Vector
 from gapdrift.counting.profile import Profile
-from gapdrift.results import Histogram
 from gapdrift.results.report.words import format_number_within, shorten
 from gapdrift.tables.encoding import ONE_HOT
-from gapdrift.tables.histograms import HistogramAxis
 from gapdrift.tables.schema import Column, Schema
 
-__all__ = ["describe_bin", "make_histogram"]
+__all__ = ["describe_bin"]
 
 NOTABLE = 0.5
 """Standard deviations from the mean at which a number is worth a word."""
 
 MAX_WORDS = 3
-
-
-def make_histogram(axis: HistogramAxis, reference: Vector, window: Vector) -> Histogram | None:
-    """Histogram of one column on both sides, as shares of the observed cells; None without values in the reference.
-
-    Parameters
-    ----------
-    axis : HistogramAxis
-    reference, window : (counts,) arrays
-        Number of observed values in each cell of the axis.
-    """
-    if not len(axis):
-        return None
-    before, after = (axis.shown(counts) / max(counts.sum(), 1.0) for counts in (reference, window))
-    return Histogram(axis.labels, axis.edges, tuple(before.tolist()), tuple(after.tolist()))
 
 
 def describe_bin(profile: Profile, schema: Schema, centre: NDArray[np.float64]) -> tuple[dict[str, float | str], str]:
