@@ -6,7 +6,7 @@ QUICK := .quick
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test engines lint bench calibration large power drawn monitor distance throughput peers reproduce reproduce-quick smoke clean
+.PHONY: demo test engines lint bench calibration large power drawn monitor sequential distance throughput peers reproduce reproduce-quick smoke clean
 
 demo: $(VENV)/cli
 	$(BIN)/gapdrift demo
@@ -45,6 +45,10 @@ drawn: $(VENV)/test
 
 monitor: $(VENV)/test
 	$(BIN)/python -m benchmarks.monitor $(if $(TRIALS),--trials $(TRIALS))
+
+# Run lengths and delays of the sequential monitor, beside river's detectors.
+sequential: $(VENV)/test
+	$(BIN)/python -m benchmarks.sequential $(if $(TRIALS),--trials $(TRIALS))
 
 distance: $(VENV)/test
 	$(BIN)/python -m benchmarks.distance $(if $(TRIALS),--trials $(TRIALS))

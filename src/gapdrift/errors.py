@@ -10,6 +10,7 @@ Every message says what was wrong, what was given, what was expected and what to
     ├── StorageError          (ValueError)  a file cannot be written or read
     ├── HistoryError                        a history cannot be read, written or continued
     ├── SinkError                           a sink did not accept a record
+    │   └── RefusedError                    ... and never will
     ├── DriftError                          rows drifted where that was to be an error
     └── NotFittedError        (ValueError, AttributeError)  a method was called before ``fit``
 """
@@ -24,6 +25,7 @@ __all__ = [
     "InputError",
     "NotFittedError",
     "ParameterError",
+    "RefusedError",
     "SchemaError",
     "SinkError",
     "StorageError",
@@ -95,6 +97,10 @@ class HistoryError(GapdriftError):
 
 class SinkError(GapdriftError):
     """A sink that did not accept a record."""
+
+
+class RefusedError(SinkError):
+    """A record that a sink will never accept: it is parked, and the next ones are sent."""
 
 
 class DriftError(GapdriftError):

@@ -7,12 +7,19 @@ next one continues with the first row that is not in the database.
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
+from numpy.typing import NDArray
+
+from gapdrift._locking import exclusive_file
 from gapdrift.errors import GapdriftError, HistoryError, ParameterError
+from gapdrift.files import FileChanges, KnownFile
 from gapdrift.sinks import make_record
 from gapdrift.streaming.monitor import Monitor
 from gapdrift.streaming.windows import WindowResult
@@ -22,8 +29,14 @@ if TYPE_CHECKING:
 
 __all__ = ["History", "StreamLog"]
 
-TABLES_VERSION = 1
+TABLES_VERSION = 2
 """Version of the database tables."""
+
+ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9_+.-]*://")
+"""How the address of a database begins; anything else is a path."""
+
+LOCK_SECONDS = 60
+"""How long SQLite waits for another process that writes."""
 
 MAX_RECORDS = 200
 """Largest number of records that are read at once."""
@@ -36,11 +49,13 @@ class History:
     ----------
     url : str or path
         Path of an SQLite file, or an address such as ``postgresql+psycopg://user@host/name``.
+    create : bool, default True
+        Whether a history that does not exist is made; False raises a `HistoryError` instead.
 
     Notes
     -----
     SQLite runs with a write-ahead log and ``synchronous=FULL``: a window that was written survives a power
-    failure. The file must not be on a network file system. Of two runs on one stream, the second to write fails.
+    failure. The file must not be on a network file system. Of two runs on one stream at a time, one waits.
 
     Examples
     --------
@@ -60,11 +75,17 @@ class History:
     >>> history.close()
     """
 
-    def __init__(self, url: str | os.PathLike[str]) -> None:
+    def __init__(self, url: str | os.PathLike[str], *, create: bool = True) -> None:
+        if not create:
+            _check_exists(url)
         self._engine = _make_engine(url)
         self._tables = _define_tables()
         with self._translate_errors("opened"):
-            self._tables["streams"].metadata.create_all(self._engine)
+            if create:
+                with self._alone("tables"), self._engine.begin() as connection:
+                    self._tables["streams"].metadata.create_all(connection)
+            else:
+                self._check_tables()
 
     def begin(self, monitor: Monitor, stream: str = "default", sinks: Sequence[str] = ()) -> "StreamLog":
         """Log of a new stream, or of one that is continued: then the monitor is set to the position of the stream.
@@ -85,6 +106,37 @@ class History:
         log._begin(sinks)
         return log
 
+    @contextmanager
+    def run(self, stream: str, on_wait: Callable[[], None] | None = None) -> Iterator[None]:
+        """Keep other runs from a stream while the block runs; if one is at work already, wait until it has ended.
+
+        Parameters
+        ----------
+        stream : str
+        on_wait : callable, optional
+            Called once if another run is at work.
+
+        Notes
+        -----
+        In databases other than SQLite and PostgreSQL, and in SQLite on Windows, nothing waits: the second run to write
+        a stream fails.
+        """
+        with self._translate_errors("locked"), self._alone(f"stream {stream}", on_wait):
+            yield
+
+    @contextmanager
+    def _alone(self, what: str, on_wait: Callable[[], None] | None = None) -> Iterator[None]:
+        url, dialect = self._engine.url, self._engine.dialect.name
+        key = _digest(what.encode())
+        if dialect == "postgresql":
+            with _advisory_lock(self._engine, int(key[:15], 16), on_wait):
+                yield
+        elif dialect == "sqlite" and url.database and url.database != ":memory:":
+            with exclusive_file(Path(f"{url.database}.{key[:8]}.lock"), on_wait):
+                yield
+        else:
+            yield
+
     def streams(self) -> list[str]:
         """Names of the streams, sorted."""
         import sqlalchemy as sa  # noqa: PLC0415
@@ -103,6 +155,49 @@ class History:
             if len(found) < MAX_RECORDS:
                 return
 
+    def latest(self, stream: str = "default", limit: int = MAX_RECORDS) -> list[dict[str, Any]]:
+        """Records of the last windows of a stream, at most ``limit`` of them, in their order."""
+        import sqlalchemy as sa  # noqa: PLC0415
+
+        table = self._tables["windows"]
+        chosen = sa.select(table.c.record).where(table.c.stream == stream)
+        query = chosen.order_by(table.c.window_index.desc()).limit(limit)
+        with self._translate_errors("read"), self._engine.connect() as connection:
+            records = [json.loads(record) for record in connection.scalars(query)]
+        return records[::-1]
+
+    def window(self, stream: str, index: int) -> dict[str, Any]:
+        """Record of one window."""
+        found: list[dict[str, Any]]
+        found = [json.loads(record) for number, record in self._records(stream, index, 1) if number == index]
+        if not found:
+            raise HistoryError(
+                f"The stream {stream!r} has no window {index}: it has {self.n_windows(stream):,} windows, from 0. "
+                "Windows without rows share the record of the first of them."
+            )
+        return found[0]
+
+    def n_windows(self, stream: str = "default") -> int:
+        """Number of windows of a stream that were decided."""
+        import sqlalchemy as sa  # noqa: PLC0415
+
+        table = self._tables["windows"]
+        query = sa.select(sa.func.max(table.c.window_index + table.c.n_windows)).where(table.c.stream == stream)
+        with self._translate_errors("read"), self._engine.connect() as connection:
+            return int(connection.scalar(query) or 0)
+
+    def settings(self, stream: str = "default") -> dict[str, Any]:
+        """Settings of the monitor that a stream was begun with."""
+        import sqlalchemy as sa  # noqa: PLC0415
+
+        table = self._tables["streams"]
+        with self._translate_errors("read"), self._engine.connect() as connection:
+            found = connection.scalar(sa.select(table.c.settings).where(table.c.name == stream))
+        if found is None:
+            raise HistoryError(f"The history has no stream {stream!r}; it has {', '.join(self.streams()) or 'none'}.")
+        settings: dict[str, Any] = json.loads(found)
+        return settings
+
     def close(self) -> None:
         """Close the connections."""
         self._engine.dispose()
@@ -115,12 +210,21 @@ class History:
         """Close the connections."""
         self.close()
 
-    def _records(self, stream: str, start: int) -> list[tuple[int, str]]:
+    def _check_tables(self) -> None:
+        """Raise a `HistoryError` where the database is not that of a history."""
+        import sqlalchemy as sa  # noqa: PLC0415
+
+        found = set(sa.inspect(self._engine).get_table_names())
+        if not {table.name for table in self._tables.values()} <= found:
+            where = self._engine.url.render_as_string(hide_password=True)
+            raise HistoryError(f"{where} holds no history. Make one with 'gapdrift monitor --history'.")
+
+    def _records(self, stream: str, start: int, limit: int = MAX_RECORDS) -> list[tuple[int, str]]:
         import sqlalchemy as sa  # noqa: PLC0415
 
         table = self._tables["windows"]
         index, chosen = table.c.window_index, (table.c.stream == stream) & (table.c.window_index >= start)
-        query = sa.select(index, table.c.record).where(chosen).order_by(index).limit(MAX_RECORDS)
+        query = sa.select(index, table.c.record).where(chosen).order_by(index).limit(limit)
         with self._translate_errors("read"), self._engine.connect() as connection:
             return [(index, record) for index, record in connection.execute(query)]
 
@@ -131,9 +235,11 @@ class History:
 
         try:
             yield
-        except SQLAlchemyError as error:
-            where = self._engine.url.render_as_string(hide_password=True)
-            reason = str(getattr(error, "orig", None) or type(error).__name__).strip().splitlines()[0]
+        except (SQLAlchemyError, OSError) as error:
+            url = self._engine.url
+            where = url.database if url.get_backend_name() == "sqlite" else url.render_as_string(hide_password=True)
+            own = getattr(error, "strerror", None) or getattr(error, "orig", None) or type(error).__name__
+            reason = str(own).strip().splitlines()[0]
             raise HistoryError(f"The history {where} cannot be {verb}: {reason}.") from error
 
 
@@ -150,8 +256,8 @@ class StreamLog:
         """Position of the first row that is not in the stream's history."""
         return self._monitor.position
 
-    def write(self, windows: Sequence[WindowResult]) -> None:
-        """Write windows, state and position: all of them or nothing."""
+    def write(self, windows: Sequence[WindowResult], files: FileChanges | None = None) -> None:
+        """Write windows, state, position and what is known of files: all of them or nothing."""
         with self._history._translate_errors("written"), self._history._engine.begin() as connection:
             self._claim_version(connection)
             table = self._history._tables["windows"]
@@ -159,8 +265,31 @@ class StreamLog:
             if rows:
                 connection.execute(table.insert(), rows)
             written = self._write_parts(connection, self._monitor.state())
+            if files:
+                self._write_files(connection, files)
         self._version += 1
         self._written = written
+
+    def known_files(self) -> list[KnownFile]:
+        """Files whose rows were counted, by number."""
+        import sqlalchemy as sa  # noqa: PLC0415
+
+        table = self._history._tables["files"]
+        query = sa.select(table).where(table.c.stream == self._stream).order_by(table.c.number)
+        with self._history._translate_errors("read"), self._history._engine.connect() as connection:
+            rows = [dict(row) for row in connection.execute(query).mappings()]
+        return [KnownFile(**{name: value for name, value in row.items() if name != "stream"}) for row in rows]
+
+    def digests_of(self, number: int) -> NDArray[np.uint64]:
+        """Digests of the rows of a known file, in their order."""
+        import sqlalchemy as sa  # noqa: PLC0415
+
+        table = self._history._tables["file_rows"]
+        chosen = (table.c.stream == self._stream) & (table.c.number == number)
+        query = sa.select(table.c.digests).where(chosen).order_by(table.c.first_row)
+        with self._history._translate_errors("read"), self._history._engine.connect() as connection:
+            parts = [np.frombuffer(data, "<u8") for data in connection.scalars(query)]
+        return np.concatenate(parts) if parts else np.empty(0, np.uint64)
 
     def pending(self, sink: str) -> list[tuple[int, dict[str, Any]]]:
         """Index and record of the windows that a sink has not received, a few hundred at most."""
@@ -178,6 +307,15 @@ class StreamLog:
         chosen = (table.c.stream == self._stream) & (table.c.sink == sink)
         with self._history._translate_errors("written"), self._history._engine.begin() as connection:
             connection.execute(table.update().where(chosen).values(next_index=index + 1))
+
+    def park(self, sink: str, index: int, reason: str) -> None:
+        """Remember that a sink refused a window for good, and that all windows before it are settled."""
+        tables = self._history._tables
+        chosen = (tables["sinks"].c.stream == self._stream) & (tables["sinks"].c.sink == sink)
+        row = {"stream": self._stream, "sink": sink, "window_index": index, "reason": reason}
+        with self._history._translate_errors("written"), self._history._engine.begin() as connection:
+            connection.execute(tables["parked"].insert(), row)
+            connection.execute(tables["sinks"].update().where(chosen).values(next_index=index + 1))
 
     def _begin(self, sinks: Sequence[str]) -> None:
         import sqlalchemy as sa  # noqa: PLC0415
@@ -249,6 +387,20 @@ class StreamLog:
                 "time write a stream, and start this one again to continue."
             )
 
+    def _write_files(self, connection: "Connection", changes: FileChanges) -> None:
+        files, rows = self._history._tables["files"], self._history._tables["file_rows"]
+        for table, numbers in ((files, {*changes.files, *changes.dropped}), (rows, changes.without_rows)):
+            if numbers:
+                chosen = (table.c.stream == self._stream) & table.c.number.in_(sorted(numbers))
+                connection.execute(table.delete().where(chosen))
+        if changes.files:
+            fresh = [asdict(known) | {"stream": self._stream} for known in changes.files.values()]
+            connection.execute(files.insert(), fresh)
+        for number, first_row, digests in changes.digests:
+            data = digests.astype("<u8").tobytes()
+            values = {"stream": self._stream, "number": number, "first_row": first_row, "digests": data}
+            connection.execute(rows.insert(), values)
+
     def _write_parts(self, connection: "Connection", parts: Mapping[str, bytes]) -> dict[str, str]:
         """Update the stored parts of the state; return their digests."""
         table = self._history._tables["parts"]
@@ -265,6 +417,29 @@ class StreamLog:
         return digests
 
 
+@contextmanager
+def _advisory_lock(engine: "Engine", key: int, on_wait: Callable[[], None] | None) -> Iterator[None]:
+    """Hold a lock of PostgreSQL, which ends with its connection."""
+    import sqlalchemy as sa  # noqa: PLC0415
+
+    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        if not connection.scalar(sa.select(sa.func.pg_try_advisory_lock(key))):
+            if on_wait is not None:
+                on_wait()
+            connection.execute(sa.select(sa.func.pg_advisory_lock(key)))
+        try:
+            yield
+        finally:
+            connection.execute(sa.select(sa.func.pg_advisory_unlock(key)))
+
+
+def _check_exists(url: Any) -> None:
+    """Raise a `HistoryError` where an SQLite file does not exist: to open it would make an empty one."""
+    text = os.fspath(url) if isinstance(url, str | os.PathLike) else ""
+    if text and not ADDRESS.match(text) and not Path(text).is_file():
+        raise HistoryError(f"There is no history {text!r}. Make one with 'gapdrift monitor --history'.")
+
+
 def _make_engine(url: Any) -> "Engine":
     try:
         import sqlalchemy as sa  # noqa: PLC0415
@@ -273,9 +448,13 @@ def _make_engine(url: Any) -> "Engine":
     text = os.fspath(url) if isinstance(url, str | os.PathLike) else ""
     if not text:
         raise ParameterError(f"url is {url!r}, expected the path of an SQLite file or the address of a database.")
-    address = text if "://" in text else f"sqlite:///{Path(text)}"
+    is_address = isinstance(url, str) and ADDRESS.match(text)
     try:
-        engine = sa.create_engine(address)
+        # A path goes in as it is: as part of an address, a question mark or a percent sign in it would mean something.
+        path = os.path.abspath(text)  # noqa: PTH100
+        address = sa.make_url(text) if is_address else sa.URL.create("sqlite", database=path)
+        waiting = {"timeout": LOCK_SECONDS} if address.get_backend_name() == "sqlite" else {}
+        engine = sa.create_engine(address, connect_args=waiting)
     except ImportError as error:
         raise HistoryError(f"The driver for this database is not installed: {error}. Install it with pip.") from error
     except sa.exc.ArgumentError as error:
@@ -337,12 +516,45 @@ def _define_tables() -> dict[str, Any]:
             sa.Column("name", name, primary_key=True),
             sa.Column("data", sa.LargeBinary, nullable=False),
         ),
+        "files": sa.Table(
+            "gapdrift_files",
+            metadata,
+            sa.Column("stream", name, primary_key=True),
+            sa.Column("number", row, primary_key=True, autoincrement=False),
+            sa.Column("path", sa.Text, nullable=False),
+            sa.Column("size", row, nullable=False),
+            sa.Column("modified", row, nullable=False),
+            sa.Column("inode", row, nullable=False),
+            sa.Column("fingerprint", sa.String(64), nullable=False),
+            sa.Column("n_bytes", row, nullable=False),
+            sa.Column("content", sa.String(64), nullable=False),
+            sa.Column("n_rows", row, nullable=False),
+            sa.Column("is_complete", sa.Boolean, nullable=False),
+            sa.Column("is_present", sa.Boolean, nullable=False),
+            sa.Column("replaces", row),
+        ),
+        "file_rows": sa.Table(
+            "gapdrift_file_rows",
+            metadata,
+            sa.Column("stream", name, primary_key=True),
+            sa.Column("number", row, primary_key=True, autoincrement=False),
+            sa.Column("first_row", row, primary_key=True, autoincrement=False),
+            sa.Column("digests", sa.LargeBinary, nullable=False),
+        ),
         "sinks": sa.Table(
             "gapdrift_sinks",
             metadata,
             sa.Column("stream", name, primary_key=True),
             sa.Column("sink", name, primary_key=True),
             sa.Column("next_index", row, nullable=False),
+        ),
+        "parked": sa.Table(
+            "gapdrift_parked",
+            metadata,
+            sa.Column("stream", name, primary_key=True),
+            sa.Column("sink", name, primary_key=True),
+            sa.Column("window_index", row, primary_key=True, autoincrement=False),
+            sa.Column("reason", sa.Text, nullable=False),
         ),
     }
 

@@ -218,9 +218,11 @@ def test_a_column_that_came_in_empty(folder, saved, tmp_path):
 def test_a_window_without_rows_or_without_a_column(folder, saved, tmp_path):
     (tmp_path / "empty.csv").write_text("temperature,humidity,pressure,wind,sky\n")
     done = run("test", saved, tmp_path / "empty.csv", "--fail-on-drift")
-    assert done.returncode == 0
+    assert done.returncode == 4
     assert done.stdout.startswith("UNDETERMINED")
-    assert run("test", saved, tmp_path / "empty.csv", "--fail-on-undetermined").returncode == 1
+    (tmp_path / "few.csv").write_text("temperature,humidity,pressure,wind,sky\n" + "1,2,3,4,x\n" * 5)
+    assert run("test", saved, tmp_path / "few.csv").returncode == 0
+    assert run("test", saved, tmp_path / "few.csv", "--fail-on-undetermined").returncode == 4
     (tmp_path / "less.csv").write_text("temperature,humidity\n1,2\n")
     done = run("test", saved, tmp_path / "less.csv")
     assert done.returncode == 1

@@ -44,6 +44,19 @@ def test_alarms_are_shown_and_named(folder):
     assert done.stderr == ""
 
 
+def test_a_sequential_monitor_tells_when_the_change_began(folder, tmp_path):
+    options = ("--window", 500, "--sequential", "--history", tmp_path / "history.db")
+    done = run("monitor", folder / "reference.gapdrift", folder / "days", *options)
+    alarms = [line for line in done.stdout.splitlines() if ": drift" in line]
+    assert [line.split(":")[0] for line in alarms] == [f"window {n}" for n in (8, 9, 10, 11)]
+    assert "change at about window 8 (row 4000): values of" in alarms[0]
+    with History(tmp_path / "history.db") as history:
+        records = list(history.windows("default"))
+    assert [record["change_row"] for record in records][8] == 4_000
+    assert records[8]["evidence"] >= 1_000 > records[7]["evidence"]
+    assert records[8]["since_change"]["drift"] is True
+
+
 def test_exit_code_and_all_windows_as_json(folder):
     done = run(
         "monitor",

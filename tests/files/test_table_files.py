@@ -28,14 +28,12 @@ def table():
     return pa.table({"a": list(range(10)), "b": [None if i % 3 else f"kind {i}" for i in range(10)]})
 
 
-def test_parquet_in_chunks_from_any_row(tmp_path, table, monkeypatch):
+def test_parquet_in_chunks(tmp_path, table, monkeypatch):
     monkeypatch.setattr(arrow_module, "CHUNK_ROWS", 3)
     pq.write_table(table, tmp_path / "t.parquet")
     files = open_files(str(tmp_path / "t.parquet"))
     assert [len(chunk) for chunk in files.chunks()] == [3, 3, 3, 1]
-    for start in range(11):
-        found = [row for chunk in files.chunks(start) for row in chunk.to_pydict()["a"]]
-        assert found == list(range(start, 10))
+    assert [row for chunk in files.chunks() for row in chunk.to_pydict()["a"]] == list(range(10))
 
 
 def test_feather_in_chunks(tmp_path, table, monkeypatch):
@@ -246,14 +244,6 @@ def test_types_that_few_functions_take(tmp_path):
     assert chunk.schema.types == [pa.string(), pa.binary()]
 
 
-def test_rows_that_are_not_there_any_more(tmp_path, table):
-    pq.write_table(table, tmp_path / "t.parquet")
-    files = open_files(str(tmp_path / "t.parquet"))
-    assert list(files.chunks(10)) == []
-    with pytest.raises(InputError, match="10 rows, expected at least the 11"):
-        list(files.chunks(11))
-
-
 @pytest.mark.parametrize("given", [{"separator": "ab"}, {"separator": "§"}, {"encoding": "base64"}, {"encoding": "no"}])
 def test_settings_that_make_no_sense(tmp_path, given):
     (tmp_path / "t.csv").write_text("a\n1\n")
@@ -280,7 +270,6 @@ def test_csv_cells_become_what_they_look_like(tmp_path):
     assert found["c"][-2:] == ["y", "1"]
     assert files.notes == ("Column 'n' has 1 cell(s) that are not numbers, such as 'broken': they count as missing.",)
     assert typed(open_files(path), numbers=["c"])["c"][-2:] == [None, 1.0]
-    assert typed(files, start=30) == {"n": [None, None], "code": ["010", None], "c": ["y", "1"]}
     drawn, n_rows = files.sample(10, np.random.default_rng(0))
     assert (len(drawn), n_rows) == (10, 32)
     assert drawn.schema.field("n").type == pa.float64()
@@ -308,7 +297,7 @@ def test_what_cannot_tell_how_to_read(tmp_path):
 
 
 def test_another_format_is_one_more_entry(tmp_path, monkeypatch):
-    def read_lines(path, dialect, notes):
+    def read_lines(path, dialect, notes, limit):
         notes.add("Lines were counted.")
         yield pa.table({"line": path.read_text().splitlines()}), path.stat().st_size
 

@@ -138,7 +138,7 @@ def stumps(n_trees):
 
 @pytest.mark.parametrize("make", [chain, stumps])
 def test_the_steps_of_trees_have_a_limit(make, monkeypatch):
-    monkeypatch.setattr("gapdrift.detectors.mdlfwf.regressors.MAX_STEPS", 1_000)
+    monkeypatch.setattr("gapdrift.models.forest.MAX_STEPS", 1_000)
     make(999).check_stored()
     for n_steps in (1_001, 1_000_000):
         forest = make(n_steps)
@@ -148,7 +148,7 @@ def test_the_steps_of_trees_have_a_limit(make, monkeypatch):
 
 
 def test_the_nodes_of_trees_have_a_limit(monkeypatch):
-    monkeypatch.setattr("gapdrift.detectors.mdlfwf.regressors.MAX_TREE_NODES", 3)
+    monkeypatch.setattr("gapdrift.models.forest.MAX_TREE_NODES", 3)
     with pytest.raises(StorageError, match="at most 3 nodes"):
         FOREST.check_stored()
 

@@ -2,6 +2,7 @@ import numpy as np
 
 from gapdrift.streaming.intake import BEFORE_ALL, Batch, KeyMemory, read_batch, steps_by_rows, steps_by_time
 from gapdrift.tables.frame import Table
+from gapdrift.tables.spans import Calendar, Span
 
 
 def batch(n, times=None, keys=None):
@@ -29,18 +30,21 @@ def test_steps_by_rows_leave_out_known_keys():
 def test_steps_by_time_against_a_loop_over_rows():
     rng = np.random.default_rng(0)
     times = [None if rng.random() < 0.1 else int(place + rng.integers(-30, 30)) for place in range(300)]
-    length, lateness = 7, 10
+    length, lateness, monday = 7, 10, 4 * 86_400_000_000
     high, closed, panes, late = BEFORE_ALL, BEFORE_ALL, {}, 0
     for place, time in enumerate(times):
         if time is None:
             continue
-        if time // length < closed:
+        # Panes are counted from the first Monday of 1970 on.
+        pane = (time - monday) // length
+        if pane < closed:
             late += 1
         else:
-            panes.setdefault(time // length, []).append(place)
+            panes.setdefault(pane, []).append(place)
         high = max(high, time)
-        closed = max(closed, (high - lateness) // length)
-    steps = list(steps_by_time(batch(300, times), BEFORE_ALL, BEFORE_ALL, length, lateness, KeyMemory()))
+        closed = max(closed, (high - lateness - monday) // length)
+    calendar = Calendar(Span(micros=length))
+    steps = list(steps_by_time(batch(300, times), BEFORE_ALL, BEFORE_ALL, calendar, lateness, KeyMemory()))
     found = {}
     for step in steps:
         for number, places in step.panes.items():

@@ -68,9 +68,12 @@ def test_settings_in_plain_form():
         "false_alarm_every": 500.0,
         "warning_every": 50.0,
         "time_column": "time",
+        "time_zone": None,
         "key_column": "key",
         "lateness": "90s",
         "adapt": 3,
+        "sequential": False,
+        "extend": None,
     }
     assert gd.Monitor(detector(), 50).settings["step"] == 50
     assert gd.Monitor(detector(), 50, false_alarm_every=10).settings["warning_every"] == 10

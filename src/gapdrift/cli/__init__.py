@@ -1,6 +1,7 @@
 """The command line: arguments, progress, exit codes. Needs the extra ``cli``.
 
-Exit codes: 0 done, 1 error, 3 drift (with ``--fail-on-drift``).
+Exit codes: 0 done, 1 error, 3 drift (with ``--fail-on-drift``), 4 undetermined (with ``--fail-on-undetermined``, and
+always if there were no rows to compare).
 """
 
 import errno
@@ -21,6 +22,8 @@ class ExitCode(IntEnum):
     ERROR = 1
     DRIFT = 3
     """Only with ``--fail-on-drift``."""
+    UNDETERMINED = 4
+    """With ``--fail-on-undetermined``, and always if there were no rows to compare."""
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -37,7 +37,8 @@ def app() -> None:
     what is missing.
     Reads CSV (also compressed), Parquet and Feather files, folders and globs of them, in chunks.
 
-    Exit codes: 0 done, 1 error, 3 drift (with --fail-on-drift).
+    Exit codes: 0 done, 1 error, 3 drift (with --fail-on-drift), 4 undetermined (with --fail-on-undetermined, and always
+    if there were no rows to compare).
     """
 
 
@@ -118,7 +119,10 @@ def test(reference: str, window: str, alpha: float | None, **options: Any) -> No
 @click.argument("reference")
 @click.argument("stream")
 @click.option(
-    "--window", required=True, metavar="N|TIME", help="Rows in a window, or a time such as 1h (with --time-column)."
+    "--window",
+    required=True,
+    metavar="N|TIME",
+    help="Rows in a window, or a time such as 1h, 1w or 1mo (with --time-column).",
 )
 @click.option("--step", metavar="N|TIME", help="From one window to the next. Below --window, windows overlap.")
 @click.option(
@@ -128,14 +132,22 @@ def test(reference: str, window: str, alpha: float | None, **options: Any) -> No
     show_default=True,
     help="Average number of windows without drift per false alarm.",
 )
+@click.option("--sequential", is_flag=True, help="Let evidence accumulate over windows, and estimate when drift began.")
 @click.option("--warning-every", type=click.FloatRange(1), help="The same for warnings. The default is a tenth.")
 @click.option("--time-column", metavar="COLUMN", help="Column with the time of each row.")
+@click.option("--time-zone", metavar="ZONE", help="Time zone of days, weeks and months, such as Europe/Rome.")
 @click.option("--lateness", metavar="TIME", help="How late a row may come, such as 10min.")
 @click.option(
     "--key-column", metavar="COLUMN", help="Column with a key. A row with the key of an earlier one is not counted."
 )
 @click.option(
     "--adapt", type=click.IntRange(1), metavar="N", help="After N drift windows in a row, learn a new reference."
+)
+@click.option(
+    "--extend",
+    type=click.IntRange(0),
+    metavar="N",
+    help="Add a calm window to the reference once N windows after it were calm.",
 )
 @click.option("--flush", is_flag=True, help="Also decide windows of time that are not over when the stream ends.")
 @click.option("--history", metavar="FILE|URL", help="Database of windows, from which a stopped run continues.")
@@ -148,6 +160,9 @@ def test(reference: str, window: str, alpha: float | None, **options: Any) -> No
 @click.option("--json", "as_json", is_flag=True, help="Print each window as a line of JSON.")
 @click.option("--all", "everything", is_flag=True, help="Print calm windows too.")
 @click.option("--fail-on-drift", is_flag=True, help="Exit with code 3 if a window of this run has drift.")
+@click.option(
+    "--fail-on-undetermined", is_flag=True, help="Exit with code 4 if a window of this run has too little data to tell."
+)
 @reading_options
 def monitor(reference: str, stream: str, **options: Any) -> None:
     """Watch the rows of STREAM, window by window, against a REFERENCE saved by 'gapdrift fit'.
@@ -172,6 +187,38 @@ def inspect(file: str, as_json: bool) -> None:
 
     found = describe(file)
     click.echo(json.dumps(found, indent=2, allow_nan=False) if as_json else show_file(found))
+
+
+@app.command(
+    epilog=_examples(
+        "gapdrift history alarms.db",
+        "gapdrift history alarms.db --html history.html",
+        "gapdrift history alarms.db --stream-name sales --window 17 --html window-17.html",
+        "gapdrift history alarms.db --json | jq .zone",
+    )
+)
+@click.argument("database", metavar="FILE|URL")
+@click.option("--html", type=click.Path(dir_okay=False), metavar="FILE", help="Page to write, in one file.")
+@click.option("--json", "as_json", is_flag=True, help="Print every window as a line of JSON.")
+@click.option("--stream-name", help="Show this stream only.")
+@click.option("--last", type=click.IntRange(1, 5000), default=500, show_default=True, help="Number of windows to show.")
+@click.option("--window", type=click.IntRange(0), metavar="N", help="Show one window; --html writes its full report.")
+def history(database: str, **options: Any) -> None:
+    """Show the windows that 'gapdrift monitor --history' wrote to a database."""
+    from gapdrift.cli._history import show_history  # noqa: PLC0415
+
+    show_history(database, options)
+
+
+@app.command(epilog=_examples("gapdrift serve alarms.db", "gapdrift serve alarms.db --port 8080"))
+@click.argument("database", metavar="FILE|URL")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen at.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8321, show_default=True, help="0 means any free one.")
+def serve(database: str, **options: Any) -> None:
+    """Show a history in the browser, live: timelines, heat maps, and the full report of each window."""
+    from gapdrift.cli._serve import serve_history  # noqa: PLC0415
+
+    serve_history(database, options)
 
 
 @app.command(epilog=_examples("gapdrift demo", "gapdrift demo --windows 100"))

@@ -85,5 +85,5 @@ output_options = _combine(
     ),
     click.option("--json", "as_json", is_flag=True, help="Print the result as JSON instead of sentences."),
     click.option("--fail-on-drift", is_flag=True, help="Exit with code 3 if there is drift."),
-    click.option("--fail-on-undetermined", is_flag=True, help="Exit with code 1 if there is too little data to tell."),
+    click.option("--fail-on-undetermined", is_flag=True, help="Exit with code 4 if there is too little data to tell."),
 )

@@ -42,7 +42,8 @@ def show_result(result: gd.DriftResult, sources: tuple[str, str], options: dict[
         click.echo("\n".join([*rest, *(f"Written: {path}" for path in written)]))
     if result.drift and options["fail_on_drift"]:
         return ExitCode.DRIFT
-    return ExitCode.ERROR if result.drift is None and options["fail_on_undetermined"] else ExitCode.DONE
+    is_undetermined = result.drift is None and (options["fail_on_undetermined"] or not result.n_window)
+    return ExitCode.UNDETERMINED if is_undetermined else ExitCode.DONE
 
 
 def show_file(found: dict[str, Any]) -> str:

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack
 from typing import Any
 
@@ -32,10 +32,13 @@ def watch(reference: str, place: str, reading: Mapping[str, Any], options: dict[
         None if options["step"] is None else _parse_length(options["step"]),
         options["false_alarm_every"],
         time_column=options["time_column"],
+        time_zone=options["time_zone"],
         key_column=options["key_column"],
         lateness=options["lateness"],
         warning_every=options["warning_every"],
         adapt=options["adapt"],
+        sequential=options["sequential"],
+        extend=options["extend"],
     )
     files = open_files(place, **reading)
 
@@ -48,24 +51,28 @@ def watch(reference: str, place: str, reading: Mapping[str, Any], options: dict[
     with ExitStack() as stack:
         history = stack.enter_context(History(options["history"])) if options["history"] else None
         advance = stack.enter_context(progress("Watching", files.size))
-
-        def tables(start: int) -> Iterator[Any]:
-            return files.tables(like=detector, start=start, progress=advance)
-
         summary = run_monitor(
             monitor,
-            tables,
+            files,
             history=history,
             stream=options["stream_name"],
             sinks=_make_sinks(options),
             flush=options["flush"],
             on_window=show,
+            on_bytes=advance,
         )
-    notes = [*files.notes]
-    if history is not None and summary.position == summary.first_row:
+    notes = [*summary.notes, *monitor.warnings]
+    if history is not None and summary.position == summary.first_row and not summary.empty_files:
         notes.append("There are no new rows: the history has all rows of the stream already.")
     _print_summary(summary, notes, options["as_json"])
-    return ExitCode.DRIFT if summary.drift and options["fail_on_drift"] else ExitCode.DONE
+    return _exit_code(summary, options)
+
+
+def _exit_code(summary: RunSummary, options: dict[str, Any]) -> int:
+    if summary.drift and options["fail_on_drift"]:
+        return ExitCode.DRIFT
+    is_undetermined = options["fail_on_undetermined"] and summary.zones["undetermined"]
+    return ExitCode.UNDETERMINED if is_undetermined or summary.empty_files or not summary.position else ExitCode.DONE
 
 
 def _parse_length(text: str) -> int | str:
@@ -79,7 +86,7 @@ def _make_sinks(options: dict[str, Any]) -> list[Sink]:
 
 def _window_line(window: WindowResult) -> str:
     """One line about a window, with the names of the columns that changed."""
-    result = window.result
+    result = window.since_change or window.result
     if result is None or not window.alarm:
         return window.summary()
     changed = {
@@ -104,3 +111,6 @@ def _print_summary(summary: RunSummary, notes: list[str], as_json: bool) -> None
         click.echo(f"Note: {note}", file=stream)
     for name, reason in summary.undelivered.items():
         click.echo(f"Note: the sink {name!r} did not get all windows: {reason}", file=stream)
+    for reasons in summary.parked.values():
+        for reason in reasons:
+            click.echo(f"Note: {reason} It is parked in the history and not sent again.", file=stream)

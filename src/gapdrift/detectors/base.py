@@ -4,6 +4,7 @@
 """
 
 from abc import ABC, abstractmethod
+from copy import copy
 from dataclasses import replace
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Self
@@ -168,6 +169,50 @@ class Detector(BaseEstimator, ABC):  # type: ignore[misc]
         with self._limited_threads():
             result = self.judge(evidence, rate)
         return replace(result, settings=self.plain_settings())
+
+    def extended(self, evidence: Evidence) -> Self:
+        """Copy of this detector that compares windows with more rows than those of its reference.
+
+        What was learned stays as it is; only the evidence of the reference grows.
+
+        Parameters
+        ----------
+        evidence : Evidence
+            Of rows that are known to be as the reference, counted by this detector.
+
+        Examples
+        --------
+        >>> import gapdrift as gd
+        >>> detector = gd.DriftDetector(random_state=0).fit(gd.datasets.stations(1_000, rng=0))
+        >>> detector.extended(detector.count(gd.datasets.stations(500, rng=1))).evidence_.n_rows
+        1500
+        """
+        self.check_fitted()
+        return self.compared_with(self.evidence_ + evidence)
+
+    def compared_with(self, evidence: Evidence) -> Self:
+        """Copy of this detector that compares windows with other rows than those of its reference.
+
+        What was learned stays as it is.
+
+        Parameters
+        ----------
+        evidence : Evidence
+            Of the rows to compare with, counted by this detector.
+
+        Examples
+        --------
+        >>> import gapdrift as gd
+        >>> detector = gd.DriftDetector(random_state=0).fit(gd.datasets.stations(1_000, rng=0))
+        >>> monday, tuesday = (detector.count(gd.datasets.stations(500, rng=day)) for day in (1, 2))
+        >>> detector.compared_with(monday).test(tuesday).drift
+        False
+        """
+        self.check_fitted()
+        self.evidence_.check_like(evidence)
+        other = copy(self)
+        other.evidence_ = evidence
+        return other
 
     def plain_settings(self) -> dict[str, Any]:
         """Class, version and parameters as plain values, without ``n_jobs``, which influences no result."""

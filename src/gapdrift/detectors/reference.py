@@ -101,6 +101,12 @@ class ReferenceDetector(Detector):
         """Raise an `InputError` where the rows of a table cannot be counted."""
         encode(table, self.reference_.schema)
 
+    def compared_with(self, evidence: Evidence) -> Self:
+        """Copy of this detector that compares windows with other rows than those of its reference."""
+        other = super().compared_with(evidence)
+        reference: Any = self.reference_
+        return other._adopt(replace(reference, evidence=evidence))
+
     @property
     def schema_(self) -> Schema:
         """Columns that take part, and how."""

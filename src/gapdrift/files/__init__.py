@@ -12,14 +12,27 @@ if TYPE_CHECKING:
     from gapdrift.files._formats import FORMATS
     from gapdrift.files._sample import sample_rows
     from gapdrift.files._table_files import TableFiles, open_files
+    from gapdrift.files._tracking import FileChanges, FileTracker, KnownFile
 
-__all__ = ["CHUNK_ROWS", "FORMATS", "TableFiles", "open_files", "sample_rows"]
+__all__ = [
+    "CHUNK_ROWS",
+    "FORMATS",
+    "FileChanges",
+    "FileTracker",
+    "KnownFile",
+    "TableFiles",
+    "open_files",
+    "sample_rows",
+]
 
 __getattr__, __dir__ = attach(
     __name__,
     {
         "CHUNK_ROWS": "gapdrift.files._arrow",
         "FORMATS": "gapdrift.files._formats",
+        "FileChanges": "gapdrift.files._tracking",
+        "FileTracker": "gapdrift.files._tracking",
+        "KnownFile": "gapdrift.files._tracking",
         "TableFiles": "gapdrift.files._table_files",
         "open_files": "gapdrift.files._table_files",
         "sample_rows": "gapdrift.files._sample",

@@ -10,7 +10,7 @@ from typing import Any
 
 from gapdrift.errors import InputError
 
-__all__ = ["COMPRESSIONS", "MISSING_WORDS", "CsvDialect", "read_csv"]
+__all__ = ["COMPRESSIONS", "MISSING_WORDS", "CsvDialect", "has_all_cells", "read_csv"]
 
 MISSING_WORDS = (
     *("", "NA", "N/A", "n/a", "#N/A", "#NA", "<NA>", "NaN", "nan", "-NaN", "-nan", "NULL", "null", "None"),
@@ -65,15 +65,24 @@ class CsvDialect:
             raise InputError(f"The encoding is {self.encoding!r}, expected one such as utf-8, latin-1 or utf-16.")
 
 
-def read_csv(path: Path, known: CsvDialect, notes: set[str]) -> Iterator[tuple[Any, int]]:
+def read_csv(path: Path, known: CsvDialect, notes: set[str], limit: int | None = None) -> Iterator[tuple[Any, int]]:
     """Tables of text from a CSV file, compressed or not, each with the number of bytes that were read for it.
 
     Words for missing values become null, and decimal commas become points. What was assumed is added to the notes.
+
+    Parameters
+    ----------
+    path : Path
+    known : CsvDialect
+    notes : set of str
+    limit : int, optional
+        Number of bytes of (uncompressed) text to read, of a file that is still being written: a last row whose quote is
+        not closed yet is left out. Without a limit such a quote is an error.
     """
     import pyarrow as pa  # noqa: PLC0415
     from pyarrow import csv as arrow_csv  # noqa: PLC0415
 
-    found, names, is_header_only = _detect_dialect(path, known, notes)
+    found, names, is_header_only = _detect_dialect(path, known, notes, limit)
     if is_header_only:
         yield pa.table({name: pa.array([], pa.string()) for name in names}), path.stat().st_size
         return
@@ -88,21 +97,56 @@ def read_csv(path: Path, known: CsvDialect, notes: set[str]) -> Iterator[tuple[A
     with pa.OSFile(str(path)) as raw:
         codec = COMPRESSIONS.get(path.suffix.lower())
         opened = pa.CompressedInputStream(raw, codec) if codec else pa.input_stream(raw, compression=None)
-        with arrow_csv.open_csv(opened, read, parse, convert) as reader:
+        with arrow_csv.open_csv(opened if limit is None else _Start(opened, limit), read, parse, convert) as reader:
             before, last = 0, None
             for batch in reader:
+                if last is not None:
+                    here = raw.tell()
+                    yield _clean(pa.Table.from_batches([last]), found), here - before
+                    before = here
                 last = batch if len(batch) else last
-                here = raw.tell()
-                yield _clean(pa.Table.from_batches([batch]), found), here - before
-                before = here
-            _check_end(last, path)
             if last is None:
                 yield reader.schema.empty_table(), path.stat().st_size
+                return
+            unclosed = _unclosed_cell(last)
+            if unclosed is not None and limit is None:
+                raise InputError(
+                    f"{path} has a quote that is opened before {unclosed.splitlines()[0][:40]!r} and never closed: the "
+                    "rest of the file would be one cell. Close it."
+                )
+            whole = last if unclosed is None else last.slice(0, len(last) - 1)
+            yield _clean(pa.Table.from_batches([whole]), found), raw.tell() - before
 
 
-def _detect_dialect(path: Path, known: CsvDialect, notes: set[str]) -> tuple[CsvDialect, list[str], bool]:
+def has_all_cells(path: Path, known: CsvDialect, line: bytes) -> bool:
+    """Whether a line has as many cells as the first line of its file."""
+    found, names, _ = _detect_dialect(path, known, set(), None)
+    # Only the first line has the mark that says how UTF-16 is written.
+    encoding = {"utf-16": "utf-16-be" if line[:1] == b"\x00" else "utf-16-le"}.get(found.encoding or "", found.encoding)
+    cells = next(csv.reader([line.decode(encoding or "utf-8", "replace")], delimiter=found.separator or ","), [])
+    return len(cells) == len(names)
+
+
+class _Start(io.RawIOBase):
+    """The first bytes of a stream, as a stream."""
+
+    def __init__(self, stream: Any, n_bytes: int) -> None:
+        self._stream, self._left = stream, n_bytes
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        data: bytes = self._stream.read(self._left if size < 0 else min(size, self._left))
+        self._left -= len(data)
+        return data
+
+
+def _detect_dialect(
+    path: Path, known: CsvDialect, notes: set[str], limit: int | None
+) -> tuple[CsvDialect, list[str], bool]:
     """Dialect of a file, the names in its first line, and whether that is its only line."""
-    data = _read_start(path)
+    data = _read_start(path)[:limit]
     if not data.strip():
         raise InputError(f"{path} is empty, expected a first line with the names of the columns.")
     encoding = known.encoding or _detect_encoding(data, path, notes)
@@ -180,15 +224,10 @@ def _has_decimal_commas(rows: list[list[str]]) -> bool:
     return has_commas and not has_points
 
 
-def _check_end(last: Any, path: Path) -> None:
-    """Raise an error if the last cell of a file ends with a line break: its quote was opened and never closed."""
-    cells = [] if last is None else [last.column(index)[-1].as_py() or "" for index in range(last.num_columns)]
-    unclosed = next((cell for cell in cells if cell.endswith(("\n", "\r"))), None)
-    if unclosed is not None:
-        raise InputError(
-            f"{path} has a quote that is opened before {unclosed.splitlines()[0][:40]!r} and never closed: the rest of "
-            "the file would be one cell. Close it."
-        )
+def _unclosed_cell(last: Any) -> str | None:
+    """The last cell of a file that ends with a line break: its quote was opened and never closed. None without one."""
+    cells = [last.column(index)[-1].as_py() or "" for index in range(last.num_columns)]
+    return next((cell for cell in cells if cell.endswith(("\n", "\r"))), None)
 
 
 def _clean(table: Any, found: CsvDialect) -> Any:

@@ -1,5 +1,6 @@
 """The file formats: the endings of their files and the functions that read them. To add a format, add an entry here."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,10 +10,16 @@ from typing import Any
 from gapdrift.files._arrow import read_feather, read_parquet
 from gapdrift.files._csv import COMPRESSIONS, CsvDialect, read_csv
 
-__all__ = ["FORMATS", "FileFormat", "all_endings", "format_of"]
+__all__ = ["FORMATS", "ROTATED", "FileFormat", "all_endings", "format_of"]
 
-Read = Callable[[Path, CsvDialect, set[str]], Iterator[tuple[Any, int]]]
-"""Function that yields the pyarrow tables of a file, each with the number of bytes read for it, and adds notes."""
+Read = Callable[[Path, CsvDialect, set[str], int | None], Iterator[tuple[Any, int]]]
+"""Function that yields the pyarrow tables of a file, each with the number of bytes read for it, and adds notes.
+
+Its last argument is the number of bytes to read of a text file that is still being written.
+"""
+
+ROTATED = re.compile(r"(?:\.(\d{1,4})|-(\d{8,10}))$")
+"""What programs that rotate logs add to a name: sales.csv.1, sales.csv-20260131."""
 
 
 @dataclass(frozen=True)
@@ -52,13 +59,13 @@ def format_of(path: Path) -> str | None:
 
     Examples
     --------
-    >>> format_of(Path("Monday.CSV.gz")), format_of(Path("notes.md"))
-    ('csv', None)
+    >>> format_of(Path("Monday.CSV.gz")), format_of(Path("sales.csv.2")), format_of(Path("notes.md"))
+    ('csv', 'csv', None)
     """
     name = path.name.lower()
     for key, known in FORMATS.items():
         bare = next((name.removesuffix(ending) for ending in known.compressions if name.endswith(ending)), name)
-        if bare.endswith(known.endings):
+        if ROTATED.sub("", bare).endswith(known.endings):
             return key
     return None
 

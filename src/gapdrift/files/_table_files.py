@@ -18,7 +18,7 @@ from gapdrift.files._formats import FORMATS, all_endings, format_of
 from gapdrift.files._sample import sample_rows
 from gapdrift.tables.schema import Schema
 
-__all__ = ["TableFiles", "open_files"]
+__all__ = ["Fitted", "Progress", "TableFiles", "check_same_columns", "open_files"]
 
 MAX_INFERENCE_ROWS = 100_000
 """Largest number of rows from which the kinds of the columns of CSV files are inferred."""
@@ -45,7 +45,7 @@ class TableFiles:
     Parameters
     ----------
     paths : tuple of Path
-        In the order in which they are read: sorted by name.
+        In the order in which they are read: sorted by name, numbers in names as numbers.
     file_format : {"csv", "parquet", "feather"}
     dialect : CsvDialect
         Dialect of CSV files.
@@ -70,6 +70,16 @@ class TableFiles:
         self._converter = CellConverter()
 
     @property
+    def is_text(self) -> bool:
+        """Whether the files are text (CSV)."""
+        return self._format.is_text
+
+    @property
+    def dialect(self) -> CsvDialect:
+        """What was said about the dialect of CSV files."""
+        return self._dialect
+
+    @property
     def size(self) -> int:
         """Number of bytes in all files."""
         return sum(path.stat().st_size for path in self.paths)
@@ -84,10 +94,9 @@ class TableFiles:
         like: Fitted | None = None,
         *,
         numbers: Sequence[str] = (),
-        start: int = 0,
         progress: Progress | None = None,
     ) -> Iterator[Any]:
-        """Tables of the rows from number ``start`` on, in order.
+        """Tables of all rows, in order.
 
         Parameters
         ----------
@@ -96,8 +105,6 @@ class TableFiles:
             from their own cells, which reads the files twice.
         numbers : sequence of str
             Columns of CSV files that hold numbers, whatever their cells look like.
-        start : int, default 0
-            Number of rows to skip.
         progress : callable, optional
             Called after each chunk, with the number of bytes read.
 
@@ -106,9 +113,13 @@ class TableFiles:
         table : pyarrow.Table
             In a CSV column of numbers, a cell that is not a number is missing; `notes` says how many there are.
         """
-        self._converter = self._make_converter(like, numbers)
-        for chunk in self.chunks(start, progress):
-            yield self._converter(chunk)
+        convert = self.converter(like, numbers)
+        if like is not None and self.is_text and all(_is_empty(path) for path in self.paths):
+            self._notes.add(f"{self.paths[0].name} is empty: it does not even have a first line with names.")
+            yield _no_rows(like.schema_)
+            return
+        for chunk in self.chunks(progress):
+            yield convert(chunk)
 
     def sample(
         self, max_rows: int, rng: np.random.Generator, *, numbers: Sequence[str] = (), progress: Progress | None = None
@@ -127,26 +138,34 @@ class TableFiles:
         self._converter = self._infer_converter(drawn, numbers)
         return self._converter(drawn), n_all
 
-    def chunks(self, start: int = 0, progress: Progress | None = None) -> Iterator[Any]:
-        """Tables of the rows from number ``start`` on, not converted: the cells of CSV files are text."""
+    def chunks(self, progress: Progress | None = None) -> Iterator[Any]:
+        """Tables of all rows, not converted: the cells of CSV files are text."""
         names: list[str] | None = None
-        n_left = start
         for path in self.paths:
-            for raw, n_bytes in self._read(path):
-                table = self._without_row_numbers(raw, path)
+            for table in self.read(path, progress=progress):
                 names = names or table.column_names
-                _check_same(names, table.column_names, path)
-                skipped = min(n_left, len(table))
-                n_left -= skipped
-                if skipped < len(table) or not len(table):
-                    yield table.slice(skipped).select(names)
-                if progress is not None:
-                    progress(n_bytes)
-        if n_left:
-            raise InputError(
-                f"The files have {start - n_left:,} rows, expected at least the {start:,} that were read before. Give "
-                "the same files in the same order, with new ones after them."
-            )
+                check_same_columns(names, table.column_names, path)
+                yield table.select(names)
+
+    def read(self, path: Path, limit: int | None = None, progress: Progress | None = None) -> Iterator[Any]:
+        """Tables of the rows of one file, not converted.
+
+        Parameters
+        ----------
+        path : Path
+        limit : int, optional
+            Number of bytes to read of a CSV file that is still being written.
+        progress : callable, optional
+        """
+        for raw, n_bytes in self._read(path, limit):
+            yield self._without_row_numbers(raw, path)
+            if progress is not None:
+                progress(n_bytes)
+
+    def converter(self, like: Fitted | None, numbers: Sequence[str] = ()) -> CellConverter:
+        """Converter of the cells of all files, whose notes become those of the files."""
+        self._converter = self._make_converter(like, numbers)
+        return self._converter
 
     def _make_converter(self, like: Fitted | None, numbers: Sequence[str]) -> CellConverter:
         if like is None:
@@ -167,11 +186,11 @@ class TableFiles:
         bare = CellConverter(missing=self._missing)(drawn)
         return CellConverter(infer_kinds(bare, numbers), self._missing)
 
-    def _read(self, path: Path) -> Iterator[tuple[Any, int]]:
+    def _read(self, path: Path, limit: int | None) -> Iterator[tuple[Any, int]]:
         import pyarrow as pa  # noqa: PLC0415
 
         try:
-            yield from self._format.read(path, self._dialect, self._notes)
+            yield from self._format.read(path, self._dialect, self._notes, limit)
         except (pa.ArrowInvalid, pa.ArrowKeyError, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
             raise InputError(f"{path} cannot be read as {self.file_format}: {_first_line(error)}") from error
         except (OSError, UnicodeError, EOFError) as error:
@@ -250,6 +269,18 @@ def open_files(
     return TableFiles(paths, name, CsvDialect(separator, decimal, encoding), missing)
 
 
+def _is_empty(path: Path) -> bool:
+    return path.is_file() and path.stat().st_size == 0
+
+
+def _no_rows(schema: Schema) -> Any:
+    """Table without rows that has the columns of a reference."""
+    import pyarrow as pa  # noqa: PLC0415
+
+    kinds = {"number": pa.float64()}
+    return pa.table({column.name: pa.array([], kinds.get(column.kind, pa.string())) for column in schema.columns})
+
+
 def _require_pyarrow() -> None:
     try:
         import pyarrow as pa  # noqa: F401, PLC0415
@@ -272,7 +303,8 @@ def _with_common_types(table: Any) -> Any:
     return table
 
 
-def _check_same(names: list[str], found: list[str], path: Path) -> None:
+def check_same_columns(names: list[str], found: list[str], path: Path) -> None:
+    """Raise an error if a file has other columns than those before it, or one of them twice."""
     if len(set(found)) < len(found):
         twice = sorted({name for name in found if found.count(name) > 1})
         raise InputError(f"{path} has the column(s) {', '.join(twice)} more than once, expected different names.")

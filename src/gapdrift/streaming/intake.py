@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from gapdrift.errors import InputError
 from gapdrift.tables.frame import Table, is_missing, quote
-from gapdrift.tables.times import times_of
+from gapdrift.tables.spans import Calendar
+from gapdrift.tables.times import EARLIEST, as_micros, times_of
 
 __all__ = ["Batch", "KeyMemory", "Step", "read_batch", "steps_by_rows", "steps_by_time"]
 
@@ -25,6 +26,9 @@ DIGEST_BYTES = 16
 
 BEFORE_ALL = -(2**62)
 """Earlier than any time."""
+
+FIRST_TIME = as_micros(EARLIEST)
+"""The earliest time that a row can have."""
 
 
 @dataclass(frozen=True)
@@ -234,8 +238,10 @@ def _next_rows(batch: Batch, start: int, room: int, pane: int, keys: KeyMemory) 
     return np.array(places, dtype=np.intp), place + 1
 
 
-def steps_by_time(batch: Batch, closed: int, high: int, length: int, lateness: int, keys: KeyMemory) -> Iterator[Step]:
-    """Steps for panes that span a fixed length of time.
+def steps_by_time(
+    batch: Batch, closed: int, high: int, calendar: Calendar, lateness: int, keys: KeyMemory
+) -> Iterator[Step]:
+    """Steps for panes of time.
 
     Parameters
     ----------
@@ -244,28 +250,33 @@ def steps_by_time(batch: Batch, closed: int, high: int, length: int, lateness: i
         Panes below this number are closed.
     high : int
         Latest time before this batch.
-    length, lateness : int
+    calendar : Calendar
+        What divides time into panes.
+    lateness : int
         Microseconds.
     keys : KeyMemory
         The keys of the rows that are taken are added to it.
     """
     assert batch.times is not None and batch.untimed is not None
     highs = np.maximum.accumulate(np.r_[high, np.where(batch.untimed, BEFORE_ALL, batch.times)])[1:]
-    passed = np.maximum((highs - lateness) // length, closed)
+    passed = np.maximum(calendar.numbers_of(np.maximum(highs - lateness, FIRST_TIME)), closed)
+    passed[highs == BEFORE_ALL] = closed
     ends = np.flatnonzero(np.diff(passed, prepend=closed) > 0) + 1
     start = 0
     for stop in [*ends.tolist(), len(batch)]:
         if stop > start:
             yield _timed_step(
-                batch, slice(start, stop), closed, length, keys, (int(passed[stop - 1]), int(highs[stop - 1]))
+                batch, slice(start, stop), closed, calendar, keys, (int(passed[stop - 1]), int(highs[stop - 1]))
             )
             closed, start = int(passed[stop - 1]), stop
 
 
-def _timed_step(batch: Batch, part: slice, closed: int, length: int, keys: KeyMemory, after: tuple[int, int]) -> Step:
+def _timed_step(
+    batch: Batch, part: slice, closed: int, calendar: Calendar, keys: KeyMemory, after: tuple[int, int]
+) -> Step:
     assert batch.times is not None and batch.untimed is not None
     places = np.arange(part.start, part.stop)[~batch.untimed[part]]
-    numbers = batch.times[places] // length
+    numbers = calendar.numbers_of(batch.times[places])
     fresh = np.ones(len(places), dtype=bool)
     if batch.keys is not None:
         for index, (place, number) in enumerate(zip(places.tolist(), numbers.tolist(), strict=True)):

@@ -5,24 +5,35 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from gapdrift.counting.evidence import Evidence
 from gapdrift.detectors.base import Detector
 from gapdrift.errors import HistoryError, InputError, SchemaError
-from gapdrift.results import DriftResult
 from gapdrift.streaming.adaptation import refit
-from gapdrift.streaming.intake import BEFORE_ALL, Batch, KeyMemory, Step, read_batch, steps_by_rows, steps_by_time
+from gapdrift.streaming.decisions import make_decider
+from gapdrift.streaming.dependence import NeighbourCheck
+from gapdrift.streaming.intake import (
+    BEFORE_ALL,
+    FIRST_TIME,
+    Batch,
+    KeyMemory,
+    Step,
+    read_batch,
+    steps_by_rows,
+    steps_by_time,
+)
 from gapdrift.streaming.panes import Pane, add_up, pack_rows, unpack_rows
 from gapdrift.streaming.policy import check_detector, make_policy
 from gapdrift.streaming.rows import Rows, columns_of
+from gapdrift.streaming.sequential import ChangePoint
 from gapdrift.streaming.windows import WindowResult
 from gapdrift.tables.frame import Table, quote
-from gapdrift.tables.spans import format_duration
-from gapdrift.tables.times import as_datetime
+from gapdrift.tables.spans import Calendar, format_duration
+from gapdrift.tables.times import as_datetime, check_time
 
 __all__ = ["Monitor"]
 
@@ -41,7 +52,7 @@ class Monitor:
     detector : DriftDetector, MDLFWF, or another `gapdrift.detectors.Detector`
         A fitted detector.
     window : int, str or timedelta, default 500
-        Length of a window: a number of rows, or a time such as "1h", which needs ``time_column``.
+        Length of a window: a number of rows, or a time such as "1h", "1w" or "1mo", which needs ``time_column``.
     step : int, str or timedelta, default None
         Length from the start of one window to the start of the next. None means the length of a window (tumbling
         windows); a smaller step makes windows overlap (sliding windows).
@@ -50,6 +61,9 @@ class Monitor:
         drift with ``alpha=1 / false_alarm_every``.
     time_column : str, optional
         Column with the time of each row, for windows of time. It is not compared.
+    time_zone : str, optional
+        Time zone, such as "Europe/Rome", in which days, weeks (from Monday on), months and years begin. The default is
+        UTC. Times without a zone are UTC all the same.
     key_column : str, optional
         Column with a key of each row. A row with the key of another row within the last two window lengths is not
         counted. The column is not compared.
@@ -59,7 +73,14 @@ class Monitor:
         Like ``false_alarm_every``, for the warning zone. The default is a tenth of ``false_alarm_every``.
     adapt : int, optional
         Number of consecutive windows in the drift zone after which a new reference is fitted on their rows. The
-        default is never.
+        default is never. A sequential monitor fits it on the window of the alarm and those after it.
+    sequential : bool, default False
+        Whether evidence accumulates over windows: changes that no single window shows are found, and the time of the
+        change is estimated. ``false_alarm_every`` is then the mean number of windows until a false alarm. Windows must
+        not overlap.
+    extend : int, optional
+        Number of calm windows that must follow a calm window until its rows are compared with, too, as if they were of
+        the reference. The default is never. Windows must not overlap.
 
     Attributes
     ----------
@@ -69,6 +90,9 @@ class Monitor:
         Number of rows taken since the start of the stream.
     late_rows, duplicate_rows, untimed_rows : int
         Numbers of rows that were not counted, since the start of the stream.
+    on_pane : callable or None
+        Called with the number and the evidence of each pane of a window that is decided, so that a program of yours can
+        keep it; a pane of several windows comes several times.
 
     Notes
     -----
@@ -97,10 +121,13 @@ class Monitor:
         false_alarm_every: float = 1_000,
         *,
         time_column: str | None = None,
+        time_zone: str | None = None,
         key_column: str | None = None,
         lateness: str | timedelta | None = None,
         warning_every: float | None = None,
         adapt: int | None = None,
+        sequential: bool = False,
+        extend: int | None = None,
     ) -> None:
         self.detector = self._original_detector = check_detector(detector)
         self._policy = make_policy(
@@ -109,11 +136,17 @@ class Monitor:
             step,
             false_alarm_every,
             time_column=time_column,
+            time_zone=time_zone,
             key_column=key_column,
             lateness=lateness,
             warning_every=warning_every,
             adapt=adapt,
+            sequential=sequential,
+            extend=extend,
         )
+        policy, grid = self._policy, self._policy.grid
+        self._decider = make_decider(policy.sequential, policy.false_alarm_every, policy.warning_every, policy.extend)
+        self._neighbours = NeighbourCheck(-(-grid.window // grid.step))
         self._columns = columns_of(detector)
         self._new_reference: bytes | None = None
         self._fingerprint = _fingerprint(detector)
@@ -129,6 +162,7 @@ class Monitor:
         self._latest_time = BEFORE_ALL
         self._skipped_since = dict.fromkeys(SKIPPED, 0)
         self._streak, self._streak_start = 0, 0
+        self.on_pane: Callable[[int, Evidence], None] | None = None
 
     def update(self, rows: Any) -> tuple[WindowResult, ...]:
         """Windows that these rows complete and that are in the warning or the drift zone.
@@ -158,18 +192,106 @@ class Monitor:
             decided += self._decide(step.closed)
         return self._remember_zones(decided)
 
+    def advance_evidence(
+        self, evidence: Evidence, *, times: tuple[datetime, datetime] | None = None
+    ) -> tuple[WindowResult, ...]:
+        """All windows that rows complete which were counted elsewhere, by ``count`` of the monitor's detector.
+
+        Evidence cannot be divided: its rows must belong to one pane. They arrive together, after all rows before.
+
+        Parameters
+        ----------
+        evidence : Evidence
+        times : (earliest, latest), optional
+            Times of its earliest and its latest row, for windows of time.
+
+        Examples
+        --------
+        >>> import gapdrift as gd
+        >>> detector = gd.DriftDetector(random_state=0).fit(gd.datasets.stations(1_000, rng=0))
+        >>> monitor = gd.Monitor(detector, window=500)
+        >>> monitor.room
+        500
+        >>> counted = detector.count(gd.datasets.stations(500, rng=1))
+        >>> [window.zone for window in monitor.advance_evidence(counted)]
+        ['calm']
+        """
+        number, high = self._pane_of_evidence(evidence, times)
+        n_rows = evidence.n_rows
+        if n_rows == 0:
+            return self._remember_zones([])
+        if number < self._closed:
+            self._finish_step(
+                Step({}, n_rows, late=n_rows, closed=self._closed, high=self._latest_time), self.position, set()
+            )
+            return self._remember_zones([])
+        pane = self._panes.setdefault(number, Pane(number))
+        pane.add_counted(evidence)
+        pane.note_positions(self.position, self.position + n_rows - 1)
+        if self._policy.timed:
+            closed = max(self._closed, self._calendar.number_of(max(high - self._policy.lateness, FIRST_TIME)))
+        else:
+            closed = number + (pane.n_rows == self._policy.grid.pane)
+        self._finish_step(Step({}, n_rows, closed=closed, high=high), self.position, {number})
+        return self._remember_zones(list(self._decide(closed)))
+
+    @property
+    def room(self) -> int | None:
+        """Number of rows that the open pane still takes; None for windows of time."""
+        pane = self._panes.get(self._closed)
+        return None if self._policy.timed else self._policy.grid.pane - (0 if pane is None else pane.n_rows)
+
+    @property
+    def pane_length(self) -> int | str:
+        """Rows of a pane, or its time as text: the part of windows that evidence from elsewhere must fit into."""
+        return self._policy.grid.length(1)
+
+    def replace_detector(self, detector: Detector) -> int:
+        """Compare later windows with another reference; return the number of rows that are then in no window.
+
+        Evidence of the same origin, as of a reference with other sums, stays. Otherwise rows of windows that have begun
+        were counted by the old reference and are dropped, and the next window starts after them.
+        """
+        check_detector(detector)
+        if columns_of(detector) != self._columns:
+            raise SchemaError(
+                f"The new reference has the columns {quote(columns_of(detector).names)}, expected those of the old "
+                f"one: {quote(self._columns.names)}. Begin another monitor for other columns."
+            )
+        dropped = 0
+        if detector.evidence_.origin != self.detector.evidence_.origin:
+            grid = self._policy.grid
+            dropped = sum(pane.n_rows for number, pane in self._panes.items() if number >= self._closed)
+            if self._policy.timed and self._panes:
+                self._closed = max(self._closed, max(self._panes) + 1)
+            self._panes, self._packed_panes = {}, {}
+            self._start = None if self._start is None else -(-self._closed // grid.step) * grid.step
+        self.detector = self._original_detector = detector
+        self._new_reference, self._streak = None, 0
+        self._forget_windows()
+        self._fingerprint = _fingerprint(detector)
+        return dropped
+
     def flush(self) -> tuple[WindowResult, ...]:
         """Windows of time that have begun, decided now as if no more of their rows were to come.
 
         Rows that still come for them are late. Windows of rows are decided only when they are full.
         """
-        grid, last = self._policy.grid, self._latest_time // self._policy.grid.pane
-        if not self._policy.timed or self._start is None or self._start > last:
+        grid = self._policy.grid
+        if not self._policy.timed or self._start is None:
+            return self._remember_zones([])
+        last = self._calendar.number_of(self._latest_time)
+        if self._start > last:
             return self._remember_zones([])
         begun = (last - self._start) // grid.step + 1
         self._closed = self._start + (begun - 1) * grid.step + grid.window
         self._keys.forget_below(self._closed - 2 * grid.window)
         return self._remember_zones(list(self._decide(self._closed)))
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Sentences about the stream as a whole: whether its rows are clearly dependent on each other."""
+        return (self._neighbours.warning,) if self._neighbours.warning else ()
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -211,7 +333,7 @@ class Monitor:
             parts[f"keys/{number}"] = keys
         if self._new_reference is not None:
             parts["reference"] = self._new_reference
-        return parts
+        return parts | self._decider.packed() | self._neighbours.packed()
 
     def restore(self, parts: Mapping[str, bytes]) -> None:
         """Continue where the monitor that had this state stopped.
@@ -235,14 +357,54 @@ class Monitor:
         keys = {int(name[5:]): data for name, data in parts.items() if name.startswith("keys/")}
         self._keys = KeyMemory(dict(sorted(keys.items())))
         self._packed_panes = {}
+        self._decider.restore(parts)
+        self._neighbours.restore(parts)
         self._new_reference = parts.get("reference")
         if self._new_reference is not None:
             self.detector = refit(self._original_detector, unpack_rows(self._new_reference))
 
+    def _pane_of_evidence(self, evidence: Evidence, times: tuple[datetime, datetime] | None) -> tuple[int, int]:
+        """Number of the pane that evidence belongs to, and the latest time with it; unusable evidence is an error."""
+        self.detector.evidence_.check_like(evidence)
+        unusable = [name for name in ("key_column", "adapt") if getattr(self._policy, name) is not None]
+        if unusable:
+            raise InputError(f"A monitor with {' and '.join(unusable)} needs rows, not evidence. Give it rows.")
+        if self._policy.timed:
+            return self._timed_pane_of_evidence(times)
+        if times is not None:
+            raise InputError("The evidence has times, but the monitor has windows of rows. Leave the times out.")
+        room = self.room or 0
+        if evidence.n_rows > room:
+            raise InputError(
+                f"The evidence has {evidence.n_rows} rows, but the open pane takes {room} more, and evidence cannot "
+                f"be divided. Count {room} rows first, then at most {self._policy.grid.pane} at a time."
+            )
+        return self._closed, self._latest_time
+
+    def _timed_pane_of_evidence(self, times: tuple[datetime, datetime] | None) -> tuple[int, int]:
+        if times is None:
+            raise InputError("Windows of time need the times of the earliest and the latest row of the evidence.")
+        first, last = map(check_time, times)
+        number = self._calendar.number_of(first)
+        if first > last or number != self._calendar.number_of(last):
+            pane = self._policy.grid.length(1)
+            raise InputError(
+                f"The evidence has rows from {times[0]} to {times[1]}, expected rows of one pane of {pane}, since "
+                "evidence cannot be divided. Count the rows of each pane by themselves."
+            )
+        return number, max(self._latest_time, last)
+
+    @property
+    def _calendar(self) -> Calendar:
+        calendar = self._policy.grid.calendar
+        assert calendar is not None  # only windows of time ask
+        return calendar
+
     def _steps(self, batch: Batch) -> Iterator[Step]:
         grid = self._policy.grid
         if self._policy.timed:
-            return steps_by_time(batch, self._closed, self._latest_time, grid.pane, self._policy.lateness, self._keys)
+            after = self._closed, self._latest_time, self._calendar
+            return steps_by_time(batch, *after, self._policy.lateness, self._keys)
         pane = self._panes.get(self._closed)
         return steps_by_rows(batch, self._closed, 0 if pane is None else pane.n_rows, grid.pane, self._keys)
 
@@ -271,19 +433,23 @@ class Monitor:
             pane.notes |= notes
             if self._policy.adapt is not None:
                 pane.kept.append(taken)
+        self._finish_step(step, first, set(step.panes))
+
+    def _finish_step(self, step: Step, first: int, panes: set[int]) -> None:
+        """Remember where a step ended, and which rows it did not count."""
         self.position, self._latest_time, self._closed = first + step.stop, step.high, step.closed
         for kind in SKIPPED:
             count = getattr(step, kind)
             self._skipped_since[kind] += count
             setattr(self, f"{kind}_rows", getattr(self, f"{kind}_rows") + count)
-        self._set_first_start(step)
+        self._set_first_start(panes)
         self._keys.forget_below(step.closed - 2 * self._policy.grid.window)
 
-    def _set_first_start(self, step: Step) -> None:
+    def _set_first_start(self, panes: set[int]) -> None:
         """Set where the first window starts: at the first row or, on the grid, at the earliest time so far."""
-        if self._index or not step.panes or (self._start is not None and not self._policy.timed):
+        if self._index or not panes or (self._start is not None and not self._policy.timed):
             return
-        earliest = min(step.panes) // self._policy.grid.step * self._policy.grid.step
+        earliest = min(panes) // self._policy.grid.step * self._policy.grid.step
         self._start = earliest if self._start is None else min(self._start, earliest)
 
     def _decide(self, closed: int) -> Iterator[WindowResult]:
@@ -299,26 +465,25 @@ class Monitor:
             self._drop_panes()
 
     def _test_window(self, panes: list[Pane], start: int, end: int) -> WindowResult:
-        evidence = add_up([pane.close(self.detector.count) for pane in panes])
-        zone, result = self._find_zone(evidence)
-        return self._record(
+        parts = [pane.close(self.detector.count) for pane in panes]
+        if self.on_pane is not None:
+            for pane, part in zip(panes, parts, strict=True):
+                self.on_pane(pane.number, part)
+        evidence = add_up(parts)
+        first_row = min(pane.first_row for pane in panes)
+        time = self._calendar.start_of(start) if self._policy.timed else None
+        decision = self._decider.decide(self.detector, ChangePoint(self._index, first_row, time), evidence)
+        window = self._record(
             start,
             end,
-            zone=zone,
-            result=result,
             n_rows=evidence.n_rows,
-            first_row=min(pane.first_row for pane in panes),
+            first_row=first_row,
             last_row=max(pane.last_row for pane in panes),
+            **decision.facts(),
         )
-
-    def _find_zone(self, evidence: Evidence) -> tuple[str, DriftResult]:
-        result = self.detector.test(evidence, alpha=1.0 / self._policy.false_alarm_every)
-        if result.drift:
-            return "drift", result
-        warning = 1.0 / self._policy.warning_every
-        if result.p_value < warning and self.detector.test(evidence, alpha=warning).drift:
-            return "warning", result
-        return "undetermined" if result.drift is None else "calm", result
+        self._neighbours.look(self._index, self.detector, evidence)
+        told = self.warnings if window.alarm else ()
+        return replace(window, warnings=(*window.warnings, *decision.warnings, *told))
 
     def _record_empty_windows(self, start: int, closed: int) -> WindowResult:
         """One record for all windows without rows that come next."""
@@ -328,8 +493,9 @@ class Monitor:
         return self._record(start, end, zone="undetermined", result=None, n_rows=0, n_windows=n_windows)
 
     def _record(self, start: int, end: int, **facts: Any) -> WindowResult:
-        pane = self._policy.grid.pane
-        bounds = (as_datetime(start * pane), as_datetime(end * pane)) if self._policy.timed else (None, None)
+        bounds: tuple[datetime | None, datetime | None] = (None, None)
+        if self._policy.timed:
+            bounds = as_datetime(self._calendar.start_of(start)), as_datetime(self._calendar.start_of(end))
         return WindowResult(
             index=self._index,
             decided_at=self.position,
@@ -356,8 +522,10 @@ class Monitor:
         """The window, after fitting a new reference if enough consecutive windows were in the drift zone."""
         if window.zone != "undetermined":
             self._streak_start = self._streak_start if self._streak else start
-            self._streak = self._streak + 1 if window.zone == "drift" else 0
-        if self._policy.adapt is None or window.zone != "drift" or self._streak < self._policy.adapt:
+            # The evidence begins anew after an alarm, so that the windows after it are calm at first.
+            goes_on = window.zone == "drift" or (self._policy.sequential and self._streak > 0)
+            self._streak = self._streak + 1 if goes_on else 0
+        if self._policy.adapt is None or window.zone == "undetermined" or not 0 < self._policy.adapt <= self._streak:
             return window
         panes = [pane for number, pane in sorted(self._panes.items()) if self._streak_start <= number < end]
         rows = Rows.join([piece for pane in panes for piece in pane.kept])
@@ -367,6 +535,7 @@ class Monitor:
             note = f"No new reference could be fitted on the drift windows: {error}"
             return replace(window, warnings=(*window.warnings, note))
         self._new_reference = pack_rows(rows)
+        self._forget_windows()
         self._streak = 0
         self._start = end if not self._policy.timed else -(-end // self._policy.grid.step) * self._policy.grid.step
         self._drop_panes()
@@ -374,6 +543,11 @@ class Monitor:
             pane.recount(self.detector.count)
         note = f"A new reference was fitted on {self.detector.evidence_.n_rows} rows."
         return replace(window, adapted=True, warnings=(*window.warnings, note))
+
+    def _forget_windows(self) -> None:
+        """Begin anew with what is learned from windows: there is a new reference."""
+        self._decider.restart()
+        self._neighbours.forget()
 
     def _drop_panes(self) -> None:
         """Forget panes that neither a later window nor a new reference needs."""

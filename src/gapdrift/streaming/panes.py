@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any
 from zipfile import BadZipFile
+from zoneinfo import ZoneInfo
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from gapdrift.errors import GapdriftError, HistoryError, ParameterError
 from gapdrift.execution import Count
 from gapdrift.storage import dumps, loads
 from gapdrift.streaming.rows import Rows
+from gapdrift.tables.spans import Calendar, Span
 
 __all__ = ["Pane", "WindowGrid", "add_up", "pack_rows", "unpack_rows"]
 
@@ -40,23 +42,42 @@ class WindowGrid:
     Parameters
     ----------
     pane : int
-        Length of a pane, in rows or microseconds.
+        Length of a pane, in rows, microseconds or months.
     window, step : int
         Length of a window, and from the start of one window to the start of the next, in panes.
+    calendar : Calendar or None
+        What divides time into panes; None for panes of rows.
 
     Examples
     --------
     >>> WindowGrid.of(500, 200)
-    WindowGrid(pane=100, window=5, step=2)
+    WindowGrid(pane=100, window=5, step=2, calendar=None)
     """
 
     pane: int
     window: int
     step: int
+    calendar: Calendar | None = None
+
+    @classmethod
+    def of_times(cls, window: Span, step: Span, zone: ZoneInfo | None) -> "WindowGrid":
+        """Grid for a window and a step of time, both in months or both in microseconds."""
+        if window.months:
+            grid = cls.of(window.months, step.months)
+            return replace(grid, calendar=Calendar(Span(months=grid.pane), zone))
+        grid = cls.of(window.micros, step.micros)
+        return replace(grid, calendar=Calendar(Span(micros=grid.pane), zone))
+
+    def length(self, n_panes: int) -> int | str:
+        """Length of some panes: a number of rows, or a span of time as text."""
+        if self.calendar is None:
+            return n_panes * self.pane
+        span = self.calendar.span
+        return str(Span(span.months * n_panes, span.micros * n_panes))
 
     @classmethod
     def of(cls, window: int, step: int) -> "WindowGrid":
-        """Grid for a window and a step that are given in rows or microseconds."""
+        """Grid for a window and a step that are given in rows, microseconds or months."""
         pane = math.gcd(window, step)
         if window // pane > MAX_PANES:
             raise ParameterError(
@@ -79,7 +100,7 @@ class Pane:
     Parameters
     ----------
     number : int
-        Position among the panes of the stream; for panes of time, counted from 1970.
+        Position among the panes of the stream; for panes of time, that of the calendar.
     n_rows : int
     first_row, last_row : int
         Positions in the stream of the earliest and the latest arrival; -1 where there is none.
@@ -116,6 +137,11 @@ class Pane:
                 self._count(together.take(slice(start, start + BLOCK_ROWS)), count)
             self.waiting = [together.take(slice(full, None))]
 
+    def add_counted(self, evidence: Evidence) -> None:
+        """Add rows that were counted elsewhere."""
+        self.n_rows += evidence.n_rows
+        self.counted = evidence if self.counted is None else self.counted + evidence
+
     def note_positions(self, first: int, last: int) -> None:
         """Remember the positions in the stream of the first and the last of some rows."""
         self.first_row = first if self.first_row < 0 else min(self.first_row, first)
@@ -124,9 +150,8 @@ class Pane:
     def close(self, count: Count) -> Evidence:
         """Evidence of all rows; no more can be added."""
         if not self.closed:
-            rest = Rows.join(self.waiting)
-            if len(rest) or self.counted is None:
-                self._count(rest, count)
+            if self.waiting and (any(map(len, self.waiting)) or self.counted is None):
+                self._count(Rows.join(self.waiting), count)
             self.waiting, self.closed = [], True
             if self.notes and self.counted is not None:
                 self.counted = replace(self.counted, notes=self.counted.notes | self.notes)

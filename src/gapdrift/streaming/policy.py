@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from numbers import Real
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from gapdrift.detectors.base import Detector
 from gapdrift.errors import ParameterError
 from gapdrift.streaming.panes import WindowGrid
 from gapdrift.streaming.rows import Columns, columns_of
-from gapdrift.tables.spans import format_duration, parse_duration
+from gapdrift.tables.spans import Span, check_zone, format_duration, parse_duration, parse_span
 
 __all__ = ["Policy", "check_detector", "make_policy"]
 
@@ -32,6 +33,8 @@ class Policy:
     time_column, key_column : str or None
     false_alarm_every, warning_every : float
     adapt : int or None
+    sequential : bool
+    extend : int or None
     """
 
     grid: WindowGrid
@@ -41,6 +44,8 @@ class Policy:
     false_alarm_every: float
     warning_every: float
     adapt: int | None
+    sequential: bool
+    extend: int | None
 
     @property
     def timed(self) -> bool:
@@ -49,16 +54,19 @@ class Policy:
 
     def to_dict(self) -> dict[str, Any]:
         """Settings as plain values; monitors with equal settings decide alike."""
-        length = format_duration if self.timed else int
+        zone = None if self.grid.calendar is None else self.grid.calendar.zone
         return {
-            "window": length(self.grid.window * self.grid.pane),
-            "step": length(self.grid.step * self.grid.pane),
+            "window": self.grid.length(self.grid.window),
+            "step": self.grid.length(self.grid.step),
             "false_alarm_every": self.false_alarm_every,
             "warning_every": self.warning_every,
             "time_column": self.time_column,
+            "time_zone": None if zone is None else str(zone),
             "key_column": self.key_column,
             "lateness": format_duration(self.lateness) if self.timed else None,
             "adapt": self.adapt,
+            "sequential": self.sequential,
+            "extend": self.extend,
         }
 
 
@@ -69,22 +77,28 @@ def make_policy(
     false_alarm_every: Any,
     *,
     time_column: Any,
+    time_zone: Any,
     key_column: Any,
     lateness: Any,
     warning_every: Any,
     adapt: Any,
+    sequential: Any,
+    extend: Any,
 ) -> Policy:
     """Policy made from the settings of `gapdrift.Monitor`; a wrong one raises a ParameterError."""
     _check_columns(columns_of(detector), time_column, key_column)
     alarm_every = _check_every("false_alarm_every", false_alarm_every)
+    grid = _make_grid(window, step, time_column, time_zone)
     return Policy(
-        _make_grid(window, step, time_column),
+        grid,
         _check_lateness(lateness, time_column),
         time_column,
         key_column,
         alarm_every,
         _check_warning_every(warning_every, alarm_every),
         _check_adapt(adapt, detector),
+        _check_sequential(sequential, grid, (window, step)),
+        _check_extend(extend, grid, (window, step), sequential),
     )
 
 
@@ -99,38 +113,46 @@ def check_detector(detector: Any) -> Detector:
     return detector
 
 
-def _make_grid(window: Any, step: Any, time_column: str | None) -> WindowGrid:
+def _make_grid(window: Any, step: Any, time_column: str | None, time_zone: Any) -> WindowGrid:
     if isinstance(window, str | timedelta | np.timedelta64):
-        return _time_grid(window, step, time_column)
-    if time_column is not None:
-        raise ParameterError(
-            f'time_column is {time_column!r}, but window is {window!r} rows. Give the window as a time, such as "1h", '
-            "or leave time_column out: windows of rows take them in the order of arrival."
-        )
+        return _time_grid(window, step, time_column, check_zone("time_zone", time_zone))
+    for name, value in (("time_column", time_column), ("time_zone", time_zone)):
+        if value is not None:
+            raise ParameterError(
+                f'{name} is {value!r}, but window is {window!r} rows. Give the window as a time, such as "1h", '
+                f"or leave {name} out: windows of rows take them in the order of arrival."
+            )
     length = check_count("window", window, MIN_WINDOW_ROWS)
     assert length is not None  # not optional
-    stride = length if step is None else check_count("step", step, 1)
-    return _check_grid(length, stride or length, (window, step))
+    stride = check_count("step", length if step is None else step, 1)
+    assert stride is not None  # not optional
+    _check_step(stride, length, (window, step))
+    return WindowGrid.of(length, stride)
 
 
-def _time_grid(window: Any, step: Any, time_column: str | None) -> WindowGrid:
+def _time_grid(window: Any, step: Any, time_column: str | None, zone: ZoneInfo | None) -> WindowGrid:
     if time_column is None:
         raise ParameterError(f"window is {window!r}, a time, but no time_column says which column has the times.")
-    length = parse_duration("window", window)
-    stride = length if step is None else parse_duration("step", step)
+    length = parse_span("window", window)
+    stride = length if step is None else parse_span("step", step)
     for name, value, given in (("window", length, window), ("step", stride, step)):
-        if not value:
+        if value == Span():
             raise ParameterError(f"{name} is {given!r}, expected more than 0.")
-    return _check_grid(length, stride, (window, step))
+    if bool(length.months) != bool(stride.months):
+        raise ParameterError(
+            f"step is {step!r} and window {window!r}, but months differ in length: expected both in months and years, "
+            "or both in weeks and shorter units."
+        )
+    _check_step(stride.months or stride.micros, length.months or length.micros, (window, step))
+    return WindowGrid.of_times(length, stride, zone)
 
 
-def _check_grid(length: int, stride: int, given: tuple[Any, Any]) -> WindowGrid:
+def _check_step(stride: int, length: int, given: tuple[Any, Any]) -> None:
     if stride > length:
         raise ParameterError(
             f"step is {given[1]!r} and window {given[0]!r}, expected a step of at most the window: rows between two "
             "windows would be lost."
         )
-    return WindowGrid.of(length, stride)
 
 
 def _check_lateness(lateness: Any, time_column: str | None) -> int:
@@ -168,6 +190,33 @@ def _check_adapt(adapt: Any, detector: Detector) -> int | None:
             "with a whole number as random_state."
         )
     return check_count("adapt", adapt, 1, optional=True)
+
+
+def _check_sequential(sequential: Any, grid: WindowGrid, given: tuple[Any, Any]) -> bool:
+    if not isinstance(sequential, bool):
+        raise ParameterError(f"sequential is {sequential!r}, expected True or False.")
+    if sequential and grid.step != grid.window:
+        raise ParameterError(
+            f"step is {given[1]!r} and window {given[0]!r}, but a sequential monitor adds up the evidence of windows, "
+            "which must not share rows. Leave step out; shorter windows find a change as soon."
+        )
+    return sequential
+
+
+def _check_extend(extend: Any, grid: WindowGrid, given: tuple[Any, Any], sequential: bool) -> int | None:
+    checked = check_count("extend", extend, 0, optional=True)
+    if checked is None:
+        return None
+    if sequential:
+        raise ParameterError(
+            f"extend is {extend!r}, but a sequential monitor compares with all windows before anyway. Leave it out."
+        )
+    if grid.step != grid.window:
+        raise ParameterError(
+            f"step is {given[1]!r} and window {given[0]!r}, but windows that join the reference must not share rows. "
+            "Leave step or extend out."
+        )
+    return checked
 
 
 def _check_columns(columns: Columns, time_column: Any, key_column: Any) -> None:

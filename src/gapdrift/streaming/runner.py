@@ -2,22 +2,25 @@
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from gapdrift.errors import ParameterError
-from gapdrift.history import History
-from gapdrift.sinks import Sink, make_record
+from gapdrift.files import FileChanges, FileTracker, TableFiles
+from gapdrift.history import History, StreamLog
+from gapdrift.sinks import Sink
+from gapdrift.streaming.delivery import Delivery, MemoryOutbox
 from gapdrift.streaming.monitor import Monitor
 from gapdrift.streaming.windows import ZONES, WindowResult
 from gapdrift.tables.frame import Table
 
 __all__ = ["RunSummary", "run_monitor"]
 
-TableStream = Callable[[int], Iterable[Any]] | Iterable[Any]
-"""Tables one after the other, or a function that takes the position of a row and returns the tables from there on."""
+TableStream = TableFiles | Callable[[int], Iterable[Any]] | Iterable[Any]
+"""Files, tables one after the other, or a function that returns the tables from the position of a row on."""
 
 logger = logging.getLogger("gapdrift")
 
@@ -36,6 +39,12 @@ class RunSummary:
         Numbers of rows that were not counted, since the start of the stream.
     undelivered : dict of str to str
         Sinks that did not get all windows, with the last reason. With a history, the next run tries again.
+    parked : dict of str to tuple of str
+        Sinks that refused windows for good, with the reasons: these windows are not sent again.
+    notes : tuple of str
+        Sentences about files: what was assumed, moved, rewritten, has vanished or is not complete.
+    empty_files : tuple of str
+        Names of new files without a row, in a run with a history.
 
     Examples
     --------
@@ -50,49 +59,14 @@ class RunSummary:
     duplicate_rows: int = 0
     untimed_rows: int = 0
     undelivered: dict[str, str] = field(default_factory=dict)
+    parked: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    empty_files: tuple[str, ...] = ()
 
     @property
     def drift(self) -> bool:
         """Whether any window of this run was in the drift zone."""
         return self.zones.get("drift", 0) > 0
-
-
-class Outbox(Protocol):
-    """Windows that wait to be sent to the sinks, kept by a history or in memory."""
-
-    def write(self, windows: Sequence[WindowResult]) -> None:
-        """Keep windows, and whatever else a later run needs."""
-        ...
-
-    def pending(self, sink: str) -> list[tuple[int, dict[str, Any]]]:
-        """Index and record of the windows that a sink has not received."""
-        ...
-
-    def delivered(self, sink: str, index: int) -> None:
-        """Remember that a sink has received all windows up to this one."""
-        ...
-
-
-class MemoryOutbox:
-    """Outbox of a run without a history."""
-
-    def __init__(self, stream: str, sinks: Sequence[str]) -> None:
-        self._stream = stream
-        self._waiting: dict[str, list[tuple[int, dict[str, Any]]]] = {name: [] for name in sinks}
-
-    def write(self, windows: Sequence[WindowResult]) -> None:
-        """Keep windows until all sinks have received them."""
-        records = [(window.index, make_record(window, self._stream)) for window in windows]
-        for waiting in self._waiting.values():
-            waiting.extend(records)
-
-    def pending(self, sink: str) -> list[tuple[int, dict[str, Any]]]:
-        """Index and record of the windows that a sink has not received."""
-        return list(self._waiting[sink])
-
-    def delivered(self, sink: str, index: int) -> None:
-        """Forget the windows that a sink has received."""
-        self._waiting[sink] = [(place, record) for place, record in self._waiting[sink] if place > index]
 
 
 def run_monitor(
@@ -105,6 +79,7 @@ def run_monitor(
     flush: bool = False,
     on_window: Callable[[WindowResult], None] | None = None,
     progress: Callable[[int], None] | None = None,
+    on_bytes: Callable[[int], None] | None = None,
 ) -> RunSummary:
     """Summary of a run of a monitor over a source, from the first row that is not in its history.
 
@@ -112,9 +87,10 @@ def run_monitor(
     ----------
     monitor : Monitor
         One that has taken no rows yet.
-    source : callable or iterable of tables
-        A callable is given the position to start from and returns tables. In an iterable, the rows before that
-        position are skipped. The rows must come in the same order each time.
+    source : TableFiles, callable or iterable of tables
+        Files come from `gapdrift.files.open_files`, and their cells are read as in the detector's reference. A callable
+        is given the position to start from and returns tables. In an iterable, the rows before that position are
+        skipped; the rows must come in the same order each time.
     history : History, optional
     stream : str, default "default"
         Name of the stream in the history and in the records.
@@ -126,11 +102,19 @@ def run_monitor(
         Called with each window, after it was written.
     progress : callable, optional
         Called with the position after each table.
+    on_bytes : callable, optional
+        Called with the number of bytes that were read from files since its last call.
 
     Notes
     -----
-    A sink that fails stops nothing: its windows wait and are sent again with the next windows, at the end and, with a
-    history, by the next run. Each failure is logged to the logger ``gapdrift``.
+    Each sink has a thread of its own, so that a slow one costs the stream nothing. A sink that fails stops nothing: its
+    windows wait and are sent again with the next windows, at the end and, with a history, by the next run. A window
+    that a sink refuses for good (`gapdrift.errors.RefusedError`) is parked: it is not sent again, and the next ones
+    are. Each failure is logged to the logger ``gapdrift``.
+
+    With a history, the rows of files are recognised by their content: only rows that are new are counted, also of files
+    that have grown, and a last line that is not complete waits. If another run is at work on the same stream, this one
+    waits until it has ended.
 
     Examples
     --------
@@ -147,42 +131,80 @@ def run_monitor(
     names = [sink.name for sink in sinks]
     if len(set(names)) < len(names):
         raise ParameterError(f"sinks have the names {names}, expected different names. Give each its own.")
-    outbox: Outbox = MemoryOutbox(stream, names) if history is None else history.begin(monitor, stream, names)
-    first, zones, failed = monitor.position, dict.fromkeys(ZONES, 0), {}
-    try:
-        for windows in _decide_windows(monitor, source, first, outbox, flush, progress):
-            for window in windows:
-                zones[window.zone] += window.n_windows
-                if on_window is not None:
-                    on_window(window)
-            if windows:
-                failed = _deliver_all(sinks, outbox)
-        failed = _deliver_all(sinks, outbox)
-    finally:
-        for sink in sinks:
-            sink.close()
+
+    def say_waiting() -> None:
+        logger.warning("Another run is at work on the stream %r: this one waits until it has ended.", stream)
+
+    with nullcontext() if history is None else history.run(stream, say_waiting):
+        detector = monitor.detector
+        log = MemoryOutbox(stream, names) if history is None else history.begin(monitor, stream, names)
+        rows = _open_source(source, monitor.position, detector, log, on_bytes)
+        first, zones = monitor.position, dict.fromkeys(ZONES, 0)
+        delivery = Delivery(sinks, log)
+        try:
+            for windows in _decide_windows(monitor, rows, log, flush, progress):
+                for window in windows:
+                    zones[window.zone] += window.n_windows
+                    if on_window is not None:
+                        on_window(window)
+                if windows:
+                    delivery.announce()
+        finally:
+            delivery.finish()
+    parked = {name: tuple(reasons) for name, reasons in delivery.parked.items()}
     skipped = monitor.late_rows, monitor.duplicate_rows, monitor.untimed_rows
-    return RunSummary(first, monitor.position, zones, *skipped, failed)
+    return RunSummary(
+        first, monitor.position, zones, *skipped, dict(delivery.undelivered), parked, rows.notes(), rows.empty_files()
+    )
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Tables of a source that are not in the history yet, and what is to be stored and said about their files."""
+
+    tables: Iterable[Any]
+    changes: Callable[[], FileChanges | None] = lambda: None
+    notes: Callable[[], tuple[str, ...]] = tuple
+    empty_files: Callable[[], tuple[str, ...]] = tuple
+
+
+def _open_source(
+    source: TableStream,
+    first: int,
+    detector: Any,
+    log: StreamLog | MemoryOutbox,
+    on_bytes: Callable[[int], None] | None,
+) -> _Rows:
+    if isinstance(source, TableFiles) and isinstance(log, StreamLog):
+        tracker = FileTracker(source, log.known_files(), log.digests_of)
+        return _Rows(
+            tracker.tables(detector, on_bytes),
+            tracker.changes,
+            lambda: (*source.notes, *tracker.notes),
+            lambda: tuple(tracker.empty_files),
+        )
+    if isinstance(source, TableFiles):
+        return _Rows(source.tables(detector, progress=on_bytes), notes=lambda: source.notes)
+    return _Rows(source(first) if callable(source) else _skip_rows(source, first))
 
 
 def _decide_windows(
     monitor: Monitor,
-    source: TableStream,
-    first: int,
-    outbox: Outbox,
+    rows: _Rows,
+    log: StreamLog | MemoryOutbox,
     flush: bool,
     progress: Callable[[int], None] | None,
 ) -> Iterator[tuple[WindowResult, ...]]:
-    """Windows that each table completes, once they are written to the outbox."""
-    for table in source(first) if callable(source) else _skip_rows(source, first):
+    """Windows that each table completes, once they are written to the log."""
+    for table in rows.tables:
         windows = monitor.advance(table)
-        outbox.write(windows)
+        log.write(windows, rows.changes())
         yield windows
         if progress is not None:
             progress(monitor.position)
-    if flush:
-        windows = monitor.flush()
-        outbox.write(windows)
+    windows, changes = monitor.flush() if flush else (), rows.changes()
+    if windows or changes:
+        log.write(windows, changes)
         yield windows
 
 
@@ -197,38 +219,3 @@ def _skip_rows(tables: Iterable[Any], n_rows: int) -> Iterator[Any]:
         if read.n_rows > left:
             yield read.take(np.arange(left, read.n_rows))
         left -= min(left, read.n_rows)
-
-
-def _deliver_all(sinks: Sequence[Sink], outbox: Outbox) -> dict[str, str]:
-    """Send each sink the windows that it has not received; return why sinks failed, by their names."""
-    reasons = {}
-    for sink in sinks:
-        reason = _deliver(sink, outbox)
-        if reason:
-            logger.warning("%s Its windows wait for the next try.", reason)
-            reasons[sink.name] = reason
-    return reasons
-
-
-def _deliver(sink: Sink, outbox: Outbox) -> str:
-    """Send a sink all windows that it has not received, in order; return why it failed, or an empty text."""
-    while waiting := outbox.pending(sink.name):
-        last, reason = _emit_records(sink, waiting)
-        if last is not None:
-            outbox.delivered(sink.name, last)
-        if reason:
-            return reason
-    return ""
-
-
-def _emit_records(sink: Sink, waiting: list[tuple[int, dict[str, Any]]]) -> tuple[int | None, str]:
-    """Index of the last window that a sink accepted, and why it accepted no more."""
-    last = None
-    for index, record in waiting:
-        try:
-            sink.emit(record)
-        except Exception as error:
-            # A sink may be the user's own, and whatever goes wrong in it must not cost a window.
-            return last, f"Sink {sink.name!r} failed at window {index}: {error}"
-        last = index
-    return last, ""

@@ -42,6 +42,15 @@ class WindowResult:
         Fingerprint of the reference that the window was compared with.
     warnings : tuple of str
         Sentences about rows not counted and references replaced; those about the test are in ``result``.
+    evidence : float or None
+        Of a sequential monitor: the evidence against "nothing changed" that has accumulated, as the mean number of
+        windows without drift until there is as much of it by chance.
+    change_window, change_row : int or None
+        Of an alarm of a sequential monitor: window and row at which the change is estimated to have begun.
+    change_time : datetime or None
+        Start of that window, for windows of time.
+    since_change : DriftResult or None
+        Result of all rows from the estimated change on, compared with all before.
 
     Examples
     --------
@@ -69,6 +78,11 @@ class WindowResult:
     adapted: bool = False
     reference: str = ""
     warnings: tuple[str, ...] = ()
+    evidence: float | None = None
+    change_window: int | None = None
+    change_row: int | None = None
+    change_time: datetime | None = None
+    since_change: DriftResult | None = None
 
     @property
     def drift(self) -> bool | None:
@@ -97,7 +111,17 @@ class WindowResult:
         time = "" if self.start is None or self.end is None else f" ({self.start:%Y-%m-%d %H:%M:%S} UTC)"
         rows = "" if self.first_row is None else f", rows {self.first_row} to {self.last_row}"
         test = "no rows" if self.result is None else format_p_value(self.p_value)
-        return f"window{number}{time}: {self.zone}, {test}{rows}{', new reference' if self.adapted else ''}"
+        new = ", new reference" if self.adapted else ""
+        return f"window{number}{time}: {self.zone}, {test}{rows}{self._evidence_in_words()}{new}"
+
+    def _evidence_in_words(self) -> str:
+        if self.evidence is None:
+            return ""
+        words = f", evidence of 1 in {self.evidence:,.0f} windows"
+        if self.change_window is None:
+            return words
+        time = "" if self.change_time is None else f", {self.change_time:%Y-%m-%d %H:%M:%S} UTC"
+        return f"{words}, change at about window {self.change_window} (row {self.change_row}{time})"
 
     def to_dict(self) -> dict[str, Any]:
         """The window as plain dicts, lists, numbers and strings; times are ISO 8601 text."""
@@ -107,6 +131,8 @@ class WindowResult:
             "drift": self.drift,
             "start": None if self.start is None else self.start.isoformat(),
             "end": None if self.end is None else self.end.isoformat(),
+            "change_time": None if self.change_time is None else self.change_time.isoformat(),
             "warnings": list(self.warnings),
             "result": None if self.result is None else self.result.to_dict(),
+            "since_change": None if self.since_change is None else self.since_change.to_dict(),
         }

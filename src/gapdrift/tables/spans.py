@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from gapdrift.errors import ParameterError
 from gapdrift.persistence.records import expect, stored
-from gapdrift.tables.times import MICROSECOND, Micros, as_datetime, as_micros
+from gapdrift.tables.times import LATEST, MICROSECOND, Micros, as_datetime, as_micros
 
-__all__ = ["Span", "check_zone", "format_duration", "local_times", "parse_duration", "parse_span"]
+__all__ = ["Calendar", "Span", "check_zone", "format_duration", "local_times", "parse_duration", "parse_span"]
 
 UNITS = {
     "us": timedelta(microseconds=1),
@@ -112,6 +112,44 @@ class Span:
         """Check what was read from a file: months or microseconds, at most a hundred years."""
         sound = (0 < self.months <= LONGEST_MONTHS) != (0 < self.micros <= LONGEST_MICROS)
         expect(sound and self.months * self.micros == 0, "a span of months or of microseconds")
+
+
+@dataclass(frozen=True)
+class Calendar:
+    """Division of time into spans of one length.
+
+    Parameters
+    ----------
+    span : Span
+    zone : ZoneInfo or None
+        Of months, weeks and days. None means UTC.
+
+    Examples
+    --------
+    >>> calendar = Calendar(parse_span("window", "1d"), ZoneInfo("Europe/Rome"))
+    >>> noon = as_micros(datetime(2024, 3, 31, 12, tzinfo=UTC))
+    >>> (number,) = calendar.numbers_of(np.array([noon])).tolist()
+    >>> print(as_datetime(calendar.start_of(number)), as_datetime(calendar.start_of(number + 1)))
+    2024-03-30 23:00:00+00:00 2024-03-31 22:00:00+00:00
+    """
+
+    span: Span
+    zone: ZoneInfo | None = None
+
+    def numbers_of(self, times: Micros) -> NDArray[np.int64]:
+        """Number of the span that each time lies in: (times,)."""
+        return self.span.numbers_of(times, self.zone)
+
+    def number_of(self, time: int) -> int:
+        """Number of the span that a time lies in."""
+        return int(self.numbers_of(np.array([time], dtype=np.int64))[0])
+
+    def start_of(self, number: int) -> int:
+        """Start of a span, in microseconds since 1970, UTC; the latest time of all for spans that begin after it."""
+        try:
+            return min(self.span.start_of(number, self.zone), as_micros(LATEST))
+        except (ValueError, OverflowError):
+            return as_micros(LATEST)
 
 
 def parse_span(name: str, value: Any) -> Span:

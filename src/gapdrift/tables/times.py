@@ -14,7 +14,7 @@ from gapdrift._typing import Mask
 from gapdrift.errors import InputError
 from gapdrift.tables.frame import Table, is_missing
 
-__all__ = ["EPOCH", "MICROSECOND", "Micros", "as_datetime", "as_micros", "times_of"]
+__all__ = ["EPOCH", "MICROSECOND", "Micros", "as_datetime", "as_micros", "check_time", "times_of"]
 
 Micros = NDArray[np.int64]
 
@@ -32,6 +32,13 @@ def as_micros(moment: datetime) -> int:
     """Microseconds since 1970 of a time; one without a time zone is UTC."""
     zoned = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
     return (zoned - EPOCH) // MICROSECOND
+
+
+def check_time(moment: Any) -> int:
+    """Microseconds since 1970 of a time; anything else, or a time at the ends of the calendar, is an error."""
+    if not isinstance(moment, datetime) or not EARLIEST <= as_datetime(as_micros(moment)) <= LATEST:
+        raise InputError(f"The time is {moment!r}, expected a date and time in the years 1 to 9999.")
+    return as_micros(moment)
 
 
 def times_of(table: Table, name: str) -> tuple[Micros, Mask]:

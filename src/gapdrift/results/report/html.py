@@ -16,7 +16,7 @@ from gapdrift.results.report.sentences import BADGES
 from gapdrift.results.report.verdict import render_facts, render_help, render_verdict
 from gapdrift.results.result import DriftResult
 
-__all__ = ["render_html"]
+__all__ = ["content_hash", "render_html"]
 
 PAGE = Template("""<!DOCTYPE html>
 <html lang="en">
@@ -72,7 +72,7 @@ def render_html(
     report = Report(result, sources or {}, made)
     sections = [section for make_section in SECTIONS if (section := make_section(report)) is not None]
     return PAGE.substitute(
-        policy=f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
+        policy=f"default-src 'none'; style-src '{content_hash(style)}'; script-src '{content_hash(script)}'; "
         "base-uri 'none'; form-action 'none'",
         badge=BADGES[state(result)],
         title=escape_text(title),
@@ -94,6 +94,7 @@ def _render_footer(result: DriftResult) -> str:
     return escape_text(f"{program}: drift detection for tables with missing values.")
 
 
-def _hash(content: str) -> str:
+def content_hash(content: str) -> str:
+    """Hash of a style or script, as a content security policy names it."""
     digest = hashlib.sha256(content.encode()).digest()
     return f"sha256-{base64.b64encode(digest).decode()}"

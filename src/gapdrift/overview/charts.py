@@ -1,0 +1,300 @@
+"""SVG charts of many windows: tracks of p-values and effect sizes, heat maps of columns, sparklines."""
+
+import math
+from collections.abc import Callable, Sequence
+from html import escape
+from itertools import groupby
+
+from gapdrift.overview.points import ColumnPoint, Timeline, WindowPoint, group_points
+from gapdrift.results.report.palette import HEAT_STEPS
+from gapdrift.results.report.svg import element, figure, label, point
+from gapdrift.results.report.words import format_p_number, format_percent, shorten
+
+__all__ = ["SIDES", "draw_heat", "draw_sparkline", "draw_track"]
+
+WIDTH = 960.0
+LEFT, RIGHT = 132.0, 14.0
+TRACK_HEIGHT, EFFECT_HEIGHT, GAP, AXIS_HEIGHT = 150.0, 34.0, 20.0, 30.0
+ROW_HEIGHT = 18.0
+MAX_SLOTS = 240
+"""Largest number of places side by side; more windows share places."""
+
+MAX_ROWS = 40
+"""Largest number of columns in a heat map; those that changed most are shown."""
+
+DEEPEST = 9.0
+"""p-values below 1e-9 are drawn at 1e-9."""
+
+FULL_EFFECT = 0.5
+"""Effect size of the darkest colour: Cohen's large effect."""
+
+SIDES = {"values": "Values", "missing": "Missing values"}
+"""The two things that are compared, with their titles."""
+
+Link = Callable[[WindowPoint], str]
+"""Address of the report of a window; empty if it has none."""
+
+Fact = Callable[[WindowPoint], float | None]
+
+
+def draw_track(timeline: Timeline, side: str, link: Link) -> str:
+    """Track of one side over the windows: p-values on a log scale with the zones, and effect sizes below.
+
+    Parameters
+    ----------
+    timeline : Timeline
+    side : {"values", "missing"}
+    link : callable
+    """
+    points = group_points(timeline.points, MAX_SLOTS)
+    depth = _depth(timeline)
+    height = 10.0 + TRACK_HEIGHT + GAP + EFFECT_HEIGHT + AXIS_HEIGHT
+    effects_top = 10.0 + TRACK_HEIGHT + GAP
+    content = (
+        _zones(timeline, depth)
+        + _p_axis(depth)
+        + _alarm_line(timeline, depth)
+        + _effect_bars(points, lambda window: getattr(window, f"{side}_effect"), effects_top)
+        + _window_axis(points, effects_top + EFFECT_HEIGHT)
+        + _p_marks(points, side, depth, link)
+    )
+    alarms = sum(window.alarm for window in timeline.points)
+    detail = f"{len(timeline.points)} windows, {alarms} of them in the warning or drift zone."
+    return figure((WIDTH, height), f"{SIDES[side]}: p-value of each window", content, detail=detail, kind="chart track")
+
+
+def draw_heat(timeline: Timeline, side: str, link_column: Callable[[str], str] = lambda _: "") -> str:
+    """Heat map of columns by windows: effect sizes of their values, or their shares of missing cells."""
+    points = group_points(timeline.points, MAX_SLOTS)
+    names = _leading_columns(points, timeline.columns, side)
+    height = ROW_HEIGHT * len(names) + AXIS_HEIGHT + 4.0
+    content = (
+        _heat_names(names, link_column)
+        + _heat_cells(points, names, side, timeline.alarm_at)
+        + _window_axis(points, ROW_HEIGHT * len(names) + 2.0)
+        + _heat_hits(points, names, side)
+    )
+    what = "size of the change of values" if side == "values" else "share of missing cells"
+    return figure((WIDTH, height), f"{what.capitalize()}, column by window", content, kind="chart heatmap")
+
+
+def draw_sparkline(points: Sequence[WindowPoint], alarm_at: float) -> str:
+    """Small chart of the p-values of the last windows, for a row of a table."""
+    width, height = 160.0, 32.0
+    shown = group_points(points, 60)
+    depth = max(3.0, -math.log10(alarm_at) + 1.0)
+    slot = width / max(len(shown), 1)
+    line = height - 2.0 - (height - 4.0) * -math.log10(alarm_at) / depth
+    marks = [element("path", d=f"M0 {point(line)}H{width:g}", kind="alarm-line")]
+    for place, window in enumerate(shown):
+        y = height - 2.0 - (height - 4.0) * min(_magnitude(window.p_value), depth) / depth
+        marks.append(
+            element("rect", x=place * slot, y=y, width=slot * 0.8, height=height - 1.0 - y, kind=f"zone {window.zone}")
+        )
+    title = f"p-values of the last {len(points)} windows; taller is less likely without drift"
+    return figure((width, height), title, "".join(marks), kind="spark")
+
+
+def _depth(timeline: Timeline) -> float:
+    """Height of the axis in powers of ten: beyond the alarm line, and as far as the windows reach."""
+    found = [p for window in timeline.points for p in (window.values_p, window.missing_p) if p is not None]
+    deepest = max((_magnitude(p) for p in found), default=0.0)
+    return max(3.0, _magnitude(timeline.alarm_at) + 1.0, min(DEEPEST, math.ceil(deepest)))
+
+
+def _magnitude(p_value: float) -> float:
+    return min(DEEPEST, -math.log10(max(p_value, 1e-300)))
+
+
+def _y(p_value: float, depth: float) -> float:
+    return 10.0 + TRACK_HEIGHT * (1.0 - min(_magnitude(p_value), depth) / depth)
+
+
+def _zones(timeline: Timeline, depth: float) -> str:
+    alarm, warning = _y(timeline.alarm_at, depth), _y(timeline.warning_at, depth)
+    inside = WIDTH - LEFT - RIGHT
+    return element("rect", x=LEFT, y=10.0, width=inside, height=alarm - 10.0, kind="drift-zone") + element(
+        "rect", x=LEFT, y=alarm, width=inside, height=max(warning - alarm, 0.0), kind="warning-zone"
+    )
+
+
+def _alarm_line(timeline: Timeline, depth: float) -> str:
+    y = _y(timeline.alarm_at, depth)
+    words = f"alarm: p < {format_p_number(timeline.alarm_at)}"
+    line = element("path", d=f"M{LEFT:g} {point(y)}h{WIDTH - LEFT - RIGHT:g}", kind="alarm-line")
+    return line + label(LEFT + 6.0, y - 5.0, words)
+
+
+def _p_axis(depth: float) -> str:
+    lines = []
+    step = 1 if depth <= 5 else 2 if depth <= 8 else 3
+    for power in range(0, int(depth) + 1, step):
+        y = _y(10.0**-power, depth)
+        lines.append(element("path", d=f"M{LEFT:g} {point(y)}h{WIDTH - LEFT - RIGHT:g}", kind="grid"))
+        words = "p = 1" if not power else f"1e-{power}" if power > 2 else f"{10.0**-power:g}"
+        lines.append(label(LEFT - 8.0, y + 4.0, words, anchor="end"))
+    return "".join(lines)
+
+
+def _slots(points: Sequence[WindowPoint]) -> float:
+    return (WIDTH - LEFT - RIGHT) / max(len(points), 1)
+
+
+def _p_marks(points: Sequence[WindowPoint], side: str, depth: float, link: Link) -> str:
+    """Line through the p-values, a mark on each, and a place to point at that links to the report."""
+    slot, drawn, hits = _slots(points), [], []
+    for place, window in enumerate(points):
+        x, p_value = LEFT + slot * (place + 0.5), getattr(window, f"{side}_p")
+        if p_value is not None:
+            drawn.append((place, x, _y(p_value, depth), _side_zone(window, side)))
+        height = TRACK_HEIGHT + GAP + EFFECT_HEIGHT
+        hit = element("rect", _tip(window, side), x=x - slot / 2, y=10.0, width=slot, height=height, kind="hit")
+        address = link(window)
+        hits.append(f'<a href="{escape(address)}" aria-label="Window {window.place}">{hit}</a>' if address else hit)
+    return _lines(drawn) + "".join(_mark(x, y, zone, min(slot * 0.4, 3.6)) for _, x, y, zone in drawn) + "".join(hits)
+
+
+def _side_zone(window: WindowPoint, side: str) -> str:
+    """Zone of one side: that of the window for the sides that led to it, calm for the others."""
+    other = {"values": "missing", "missing": "values"}[side]
+    own, others = getattr(window, f"{side}_p"), getattr(window, f"{other}_p")
+    # The verdict combines both sides at about half the rate each.
+    led = not window.alarm or own <= 2.0 * window.p_value or others is None or own <= others
+    return window.zone if led else "calm"
+
+
+def _lines(drawn: list[tuple[int, float, float, str]]) -> str:
+    """Lines through neighbouring marks; where a window has no test, the line is broken."""
+    pieces = []
+    for _, run in groupby(enumerate(drawn), key=lambda pair: pair[1][0] - pair[0]):
+        steps = [f"{point(x)} {point(y)}" for _, (_, x, y, _) in run]
+        if len(steps) > 1:
+            pieces.append(f"M{'L'.join(steps)}")
+    return element("path", d="".join(pieces), kind="track-line") if pieces else ""
+
+
+def _mark(x: float, y: float, zone: str, size: float) -> str:
+    """Mark of a window; zones differ in shape, not only in colour."""
+    if zone == "drift":
+        big = size + 1.6
+        d = f"M{point(x)} {point(y - big)}l{point(big)} {point(1.8 * big)}h{point(-2 * big)}Z"
+        return element("path", d=d, kind="zone drift")
+    if zone == "warning":
+        half = point(size + 1.0)
+        d = f"M{point(x)} {point(y - size - 1.0)}l{half} {half}l-{half} {half}l-{half} -{half}Z"
+        return element("path", d=d, kind="zone warning")
+    return element("circle", cx=x, cy=y, r=max(size * 0.75, 1.0), kind=f"zone {zone}")
+
+
+def _effect_bars(points: Sequence[WindowPoint], effect_of: Fact, top: float) -> str:
+    slot, bottom = _slots(points), top + EFFECT_HEIGHT
+    highest = max([FULL_EFFECT, *(effect_of(window) or 0.0 for window in points)])
+    bars = [
+        element("path", d=f"M{LEFT:g} {point(bottom)}h{WIDTH - LEFT - RIGHT:g}", kind="axis"),
+        label(LEFT - 8.0, top + 10.0, f"effect {highest:.2g}", anchor="end"),
+        label(LEFT - 8.0, bottom, "0", anchor="end"),
+    ]
+    for place, window in enumerate(points):
+        tall = EFFECT_HEIGHT * (effect_of(window) or 0.0) / highest
+        if tall >= 0.05:
+            x = LEFT + slot * (place + 0.15)
+            bars.append(element("rect", x=x, y=bottom - tall, width=slot * 0.7, height=tall, kind="effect"))
+    return "".join(bars)
+
+
+def _window_axis(points: Sequence[WindowPoint], y: float) -> str:
+    """Numbers or times of some windows, below a chart."""
+    slot, marks = _slots(points), []
+    every = max(1, math.ceil(len(points) / 8))
+    for place in range(0, len(points), every):
+        x = LEFT + slot * (place + 0.5)
+        marks.append(element("path", d=f"M{point(x)} {point(y)}v4", kind="axis"))
+        marks.append(label(x, y + 18.0, _moment(points[place]), anchor="middle"))
+    return "".join(marks)
+
+
+def _moment(window: WindowPoint) -> str:
+    return str(window.index) if window.start is None else window.start[5:16].replace("T", " ")
+
+
+def _tip(window: WindowPoint, side: str) -> str:
+    when = "" if window.start is None else f", from {window.start[:16].replace('T', ' ')}"
+    name = f"Window{'s' if window.n_windows > 1 else ''} {window.place}{when}: {window.zone}"
+    facts = []
+    for key, title in SIDES.items():
+        p_value, effect = getattr(window, f"{key}_p"), getattr(window, f"{key}_effect")
+        if p_value is not None and (key == side or p_value < 0.05):
+            size = "" if effect is None else f", effect {effect:.2f}"
+            facts.append(f"{title.lower()} p {format_p_number(p_value)}{size}")
+    rows = "no rows" if not window.n_rows else f"{window.n_rows:,} rows"
+    return f"<title>{escape('; '.join([name, rows, *facts]))}</title>"
+
+
+def _leading_columns(points: Sequence[WindowPoint], names: list[str], side: str) -> list[str]:
+    """Columns of a heat map: all of them or, if they are many, those that changed most; in the order of the table."""
+    if len(names) <= MAX_ROWS:
+        return names
+    largest = dict.fromkeys(names, 0.0)
+    for window in points:
+        for column in window.columns:
+            largest[column.name] = max(largest[column.name], _change(column, side))
+    kept = set(sorted(names, key=lambda name: -largest[name])[:MAX_ROWS])
+    return [name for name in names if name in kept]
+
+
+def _change(column: ColumnPoint, side: str) -> float:
+    return column.effect_size or 0.0 if side == "values" else abs(column.missing - column.missing_reference)
+
+
+def _heat_names(names: list[str], link_column: Callable[[str], str]) -> str:
+    rows = []
+    for place, name in enumerate(names):
+        text = label(LEFT - 8.0, ROW_HEIGHT * (place + 0.72), shorten(name, 18), anchor="end", kind="category")
+        address = link_column(name)
+        rows.append(f'<a href="{escape(address)}">{text}</a>' if address else text)
+    return "".join(rows)
+
+
+def _heat_cells(points: Sequence[WindowPoint], names: list[str], side: str, alpha: float) -> str:
+    """Cells as one path for each colour, and a dot on each column that changed."""
+    row_of, slot = {name: place for place, name in enumerate(names)}, _slots(points)
+    paths: dict[int, list[str]] = {}
+    dots = []
+    for place, window in enumerate(points):
+        x = LEFT + slot * place
+        for column in window.columns:
+            if column.name not in row_of:
+                continue
+            y = ROW_HEIGHT * row_of[column.name]
+            heat = _heat_step(column, side)
+            width = slot * 0.94 if slot > 6 else slot
+            cell = f"M{point(x)} {point(y + 1)}h{width:.2f}v{ROW_HEIGHT - 2:g}h{-width:.2f}Z"
+            paths.setdefault(heat, []).append(cell)
+            p_value = column.p_value if side == "values" else column.missing_p_value
+            if p_value is not None and p_value < alpha:
+                across, down = x + slot / 2.0, y + ROW_HEIGHT / 2.0
+                dots.append(element("circle", cx=across, cy=down, r=min(2.2, slot / 3.0), kind=f"t{heat}"))
+    drawn = [element("path", d="".join(cells), kind=f"f{heat}") for heat, cells in sorted(paths.items())]
+    return "".join(drawn) + "".join(dots)
+
+
+def _heat_step(column: ColumnPoint, side: str) -> int:
+    share = (column.effect_size or 0.0) / FULL_EFFECT if side == "values" else column.missing
+    return min(HEAT_STEPS, math.ceil(HEAT_STEPS * min(share, 1.0) - 1e-9))
+
+
+def _heat_hits(points: Sequence[WindowPoint], names: list[str], side: str) -> str:
+    slot, height = _slots(points), ROW_HEIGHT * len(names)
+    return "".join(
+        element("rect", _heat_tip(window, side), x=LEFT + slot * place, y=0.0, width=slot, height=height, kind="hit")
+        for place, window in enumerate(points)
+    )
+
+
+def _heat_tip(window: WindowPoint, side: str) -> str:
+    leading = sorted(window.columns, key=lambda column: -_change(column, side))[:4]
+    if side == "values":
+        words = [f"{shorten(c.name, 24)} {c.effect_size:.2f}" for c in leading if c.effect_size is not None]
+    else:
+        words = [f"{shorten(c.name, 24)} {format_percent(c.missing)}" for c in leading]
+    return f"<title>{escape(f'Window {window.place}: ' + (', '.join(words) or 'nothing compared'))}</title>"

@@ -1,0 +1,1 @@
+"""Pages and an HTTP interface for histories and monitors (extra ``serve``)."""
