@@ -27,6 +27,8 @@ __all__ = [
     "CrossedShape",
     "CrossedTest",
     "column_tests",
+    "crossed_entries",
+    "crossed_owner",
     "crossed_test",
     "describe_crossed",
     "explained_by",
@@ -82,7 +84,7 @@ class CrossedShape:
     Parameters
     ----------
     variance, skewness, kurtosis : (entries,) arrays
-        In the order of `_entries`, then those of triples.
+        In the order of `crossed_entries`, then those of triples.
     own_kurtosis : (columns and numbers,) array
         Of each u and w.
     """
@@ -102,9 +104,9 @@ class CrossedShape:
 
     def check_fits(self, crossed: CrossedSums) -> None:
         """Check that what was read from a file is about these products."""
-        n_entries = len(_entries(crossed)[0]) + len(crossed.triples[0]) if crossed.size else 0
+        n_entries = len(crossed_entries(crossed)[0]) + len(crossed.triples[0]) if crossed.size else 0
         expect_shape(self.variance, (n_entries,), "the variance of the products")
-        expect_shape(self.own_kurtosis, (len(_owner(crossed)),), "own kurtosis")
+        expect_shape(self.own_kurtosis, (len(crossed_owner(crossed)),), "own kurtosis")
 
 
 class CrossedTest(NamedTuple):
@@ -247,17 +249,17 @@ def _mean_and_spread(shares: Vector, scores: Vector) -> tuple[float, float]:
     return mean, float(np.sqrt(max(float(shares @ scores**2) - mean**2, 0.0)))
 
 
-def _entries(crossed: CrossedSums) -> tuple[Indices, Indices]:
+def crossed_entries(crossed: CrossedSums) -> tuple[Indices, Indices]:
     """Two of u and w whose product is tested: different u, a u and a w, different w; not within one category."""
     size = crossed.n_columns + len(crossed.numbers)
     first, second = np.triu_indices(size)
-    owner = _owner(crossed)
+    owner = crossed_owner(crossed)
     is_folded = np.arange(size) >= crossed.n_columns
     kept = (owner[first] != owner[second]) | (~is_folded[first] & is_folded[second])
     return first[kept], second[kept]
 
 
-def _owner(crossed: CrossedSums) -> Indices:
+def crossed_owner(crossed: CrossedSums) -> Indices:
     """Input column behind each u and w."""
     return np.concatenate([crossed.owner, crossed.owner[crossed.numbers]]) if crossed.size else crossed.owner[:0]
 
@@ -266,12 +268,12 @@ def describe_crossed(crossed: CrossedSums, rows: NDArray[np.float32]) -> Crossed
     """Distribution of the products in rows of the reference, given by `CrossedSums.rows`."""
     if not crossed.size:
         return CrossedShape(*(np.zeros(0) for _ in range(4)))
-    owner = _owner(crossed)
+    owner = crossed_owner(crossed)
     values, present = rows[:, : len(owner)].astype(float), rows[:, len(owner) :].astype(float)
     wide = present[:, owner]
     counts = np.maximum(wide.sum(axis=0), 1.0)
     centred = (values - values.sum(axis=0) / counts) * wide
-    first, second = _entries(crossed)
+    first, second = crossed_entries(crossed)
     common = np.maximum((present.T @ present)[owner[first], owner[second]], 1.0)
     powers = np.stack([((centred**power).T @ centred**power)[first, second] / common for power in (1, 2, 3, 4)])
     bounded = np.clip(values, -TRIPLE_REACH, TRIPLE_REACH)
@@ -321,8 +323,8 @@ def crossed_test(
     explained : (input columns,) array
         From `explained_by`.
     """
-    first, second = _entries(crossed)
-    owner = _owner(crossed)
+    first, second = crossed_entries(crossed)
+    owner = crossed_owner(crossed)
     one, two, three = (crossed.owner[part] for part in crossed.triples)
     pairs = np.column_stack([owner[first], owner[second], owner[second]])
     columns = np.concatenate([pairs, np.column_stack([one, two, three])])
@@ -347,7 +349,7 @@ def crossed_test(
 
 def _means(crossed: CrossedSums, sums: Sums, first: Indices, second: Indices) -> tuple[Vector, Vector]:
     """Covariances over the rows with both cells, then means of triples; and the rows of each."""
-    size, owner = crossed.n_columns + len(crossed.numbers), _owner(crossed)
+    size, owner = crossed.n_columns + len(crossed.numbers), crossed_owner(crossed)
     matrix = sums["crossed"]
     counts = matrix[size + owner[first], size + owner[second]]
     safe = np.maximum(counts, 1.0)
@@ -389,7 +391,7 @@ def mechanism_p_values(crossed: CrossedSums, shape: CrossedShape, reference: Mat
     between the sides. Under MCAR it is 0 on both, whatever the rates.
     """
     p_values = np.ones(crossed.n_inputs)
-    size, owner = crossed.n_columns + len(crossed.numbers), _owner(crossed)
+    size, owner = crossed.n_columns + len(crossed.numbers), crossed_owner(crossed)
     if not size:
         return p_values
     few = np.maximum(MIN_MISSING, shape.own_kurtosis * ROWS_PER_HEAVINESS)[:, None]

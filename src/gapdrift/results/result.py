@@ -15,7 +15,16 @@ from gapdrift.persistence.records import expect, stored
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["BinFinding", "DriftResult", "FeatureFinding", "Finding", "Histogram", "PlainSetting"]
+__all__ = [
+    "BinFinding",
+    "DriftResult",
+    "FeatureFinding",
+    "Finding",
+    "Histogram",
+    "PairFinding",
+    "PairSide",
+    "PlainSetting",
+]
 
 Plain = bool | int | float | str | None
 
@@ -183,6 +192,79 @@ class FeatureFinding:
 
 @stored
 @dataclass(frozen=True)
+class PairSide:
+    """Two columns on one side, as normal scores: the reference has the mean 0 and the standard deviation 1.
+
+    Parameters
+    ----------
+    n_rows : int or None
+        Rows that have both cells; None if they were not counted, in tables with many columns.
+    correlation : float
+        From -1 to 1.
+    means, spreads : tuple of float
+        Mean and standard deviation of the first and of the second column.
+    """
+
+    n_rows: int | None
+    correlation: float
+    means: tuple[float, float]
+    spreads: tuple[float, float]
+
+    def check_stored(self) -> None:
+        """Check what was read from a file: a correlation, and spreads from 0."""
+        expect(-1 <= self.correlation <= 1, "a correlation from -1 to 1")
+        expect(min(self.spreads) >= 0 and (self.n_rows is None or self.n_rows >= 0), "spreads and rows from 0")
+
+
+@stored
+@dataclass(frozen=True)
+class PairFinding:
+    """Finding about how two columns are related.
+
+    Parameters
+    ----------
+    first, second : str
+        Names of the columns.
+    p_value, adjusted_p_value : float
+        p-value of the test of their relation, alone and adjusted for the number of pairs (Holm).
+    effect_size : float
+        Change of the correlation.
+    is_straight : bool
+        Whether the correlation itself changed; otherwise a relation that is no straight line did, such as how far
+        values lie from the middle.
+    reference, window : PairSide
+    categories : tuple of str
+        For each column, the category that the relation is about; empty for numbers.
+    ticks : tuple of tuple of float
+        For each column of numbers, its values at -2, -1, 0, 1 and 2 standard deviations of the reference; empty for
+        categories.
+
+    Examples
+    --------
+    >>> before, after = (PairSide(500, r, (0.0, 0.0), (1.0, 1.0)) for r in (0.8, 0.1))
+    >>> PairFinding("price", "size", 1e-9, 1e-8, 0.7, True, before, after).window.correlation
+    0.1
+    """
+
+    first: str
+    second: str
+    p_value: float
+    adjusted_p_value: float
+    effect_size: float
+    is_straight: bool
+    reference: PairSide
+    window: PairSide
+    categories: tuple[str, str] = ("", "")
+    ticks: tuple[tuple[float, ...], tuple[float, ...]] = ((), ())
+
+    def check_stored(self) -> None:
+        """Check what was read from a file: probabilities."""
+        expect(0 < self.p_value <= 1 and 0 < self.adjusted_p_value <= 1, "p-values above 0, at most 1")
+        expect(all(len(places) in {0, 5} for places in self.ticks), "five places of each column")
+
+
+@stored
+@dataclass(frozen=True)
 class BinFinding:
     """Finding about one bin, a region of similar rows: its shares of the rows, and what it adds to the statistic.
 
@@ -235,6 +317,9 @@ class DriftResult:
         Sentences about anything that was ignored, replaced or doubtful.
     settings : mapping of str to plain values
         Detector, version and parameters; empty if no detector made the result.
+    pairs : tuple of PairFinding
+        Pairs of columns whose relation differs most surely, at most 20, the surest first. Those with an adjusted
+        p-value below ``alpha`` have changed.
 
     Examples
     --------
@@ -264,6 +349,7 @@ class DriftResult:
     bins: tuple[BinFinding, ...] = ()
     warnings: tuple[str, ...] = ()
     settings: Mapping[str, PlainSetting] = field(default_factory=dict)
+    pairs: tuple[PairFinding, ...] = ()
 
     def summary(self) -> str:
         """Result in a few lines of text: verdict, data, tests, missing values, warnings."""
@@ -358,9 +444,9 @@ class DriftResult:
 
         Parameters
         ----------
-        part : {"features", "bins"}, default "features"
-            One row for each column, in the order of the report, or for each bin. Numbers of tests that were not made
-            are missing.
+        part : {"features", "bins", "pairs"}, default "features"
+            One row for each column, in the order of the report, for each bin, or for each pair of columns. Numbers of
+            tests that were not made are missing.
         library : {"pandas", "polars"}, optional
             The default is pandas or, where it is not installed, polars.
 

@@ -14,7 +14,7 @@ from gapdrift.counting.counter import CHUNK, Counter, OutOfRangeError, RowStatis
 from gapdrift.counting.evidence import Evidence
 from gapdrift.counting.profile import Profile, fit_profile
 from gapdrift.counting.statistics import Layout, missing_statistics, power_means, value_statistics
-from gapdrift.detectors.drift.describe import describe_bin
+from gapdrift.detectors.drift.describe import describe_bin, describe_pair
 from gapdrift.detectors.drift.distributions import Side, make_histogram, new_categories
 from gapdrift.errors import InputError
 from gapdrift.execution import MAX_LEARNED, sample_note
@@ -33,6 +33,7 @@ from gapdrift.inference.findings import (
 )
 from gapdrift.inference.null import Null, correlation_of, effective_sample_size, shape_of
 from gapdrift.inference.observed import ROWS_PER_HEAVINESS, CrossedShape, describe_crossed
+from gapdrift.inference.pairs import pair_tests
 from gapdrift.inference.pearson import SMALLEST_P
 from gapdrift.persistence.records import expect, expect_shape, expecting, stored
 from gapdrift.results import BinFinding, DriftResult, FeatureFinding, Finding
@@ -411,6 +412,7 @@ def _test(reference: DriftReference, window: Evidence, alpha: float) -> DriftRes
             *_new_notes(reference, features, alpha),
             *notes,
         ),
+        pairs=tuple(describe_pair(reference.profile, reference.schema, test) for test in pair_tests(comparison)),
     )
 
 
