@@ -56,7 +56,7 @@ def test_of_many_columns_the_pair_is_named_too():
     assert {pair.first, pair.second} == {"x3", "x7"}
     assert pair.reference.correlation == pytest.approx(0.8, abs=0.1)
     assert abs(pair.window.correlation) < 0.2
-    assert pair.window.n_rows is None
+    assert pair.window.n_rows == 500
 
 
 def test_a_column_that_is_spread_wider_is_not_blamed_on_pairs():

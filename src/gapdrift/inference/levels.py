@@ -5,11 +5,11 @@ distribution of the categories is, so that no variance has to be learned.
 """
 
 import numpy as np
-from scipy.special import gammainc, gammaincc, ndtr
+from scipy.special import betainc, gammainc, gammaincc, ndtr
 
 from gapdrift._typing import Vector
 from gapdrift.inference.combination import sidak
-from gapdrift.inference.observed import ColumnTest, largest_cell, less_surely
+from gapdrift.inference.observed import ColumnTest, less_surely
 from gapdrift.tables.facts import Facts, Tally, tally_threshold, up_to
 from gapdrift.tables.histograms import HistogramAxis
 
@@ -59,7 +59,7 @@ def level_test(reference: Tally, window: Tally) -> ColumnTest | None:
     p_values = [_dispersion(after, total, share), _new_levels(before, total, share)]
     often = total >= MIN_CELLS
     if often.any():
-        p_values.append(largest_cell(before[often], after[often], share))
+        p_values.append(_surest_level(before[often], after[often], share))
     new = after[before == 0.0].sum() / n
     expected = float((total * share**total).sum() / n)
     return ColumnTest(sidak(min(p_values), len(p_values)), float(max(new - expected, 0.0)))
@@ -108,6 +108,13 @@ def _dispersion(after: Vector, total: Vector, share: float) -> float:
     if mean <= 0.0 or spread <= 1e-9 * mean:
         return 1.0
     return float(gammaincc(mean**2 / spread, statistic * mean / spread))
+
+
+def _surest_level(before: Vector, after: Vector, share: float) -> float:
+    """p-value of the category whose share changed most: both tails of a binomial distribution, times their number."""
+    more = np.where(after > 0, betainc(np.maximum(after, 1.0), before + 1.0, share), 1.0)
+    fewer = np.where(before > 0, betainc(np.maximum(before, 1.0), after + 1.0, 1.0 - share), 1.0)
+    return sidak(float(np.minimum(2.0 * np.minimum(more, fewer), 1.0).min()), len(before))
 
 
 def _new_levels(before: Vector, total: Vector, share: float) -> float:

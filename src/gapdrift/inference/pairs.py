@@ -11,7 +11,7 @@ from gapdrift.counting.statistics import sums_of
 from gapdrift.inference.combination import sidak_all
 from gapdrift.inference.contrast import entry_p_values
 from gapdrift.inference.findings import Comparison, holm, sound_products
-from gapdrift.inference.observed import crossed_entries, crossed_owner
+from gapdrift.inference.observed import crossed_owner, product_entries
 from gapdrift.inference.pearson import SMALLEST_P
 
 __all__ = ["PairSide", "PairTest", "pair_tests"]
@@ -74,7 +74,7 @@ def pair_tests(comparison: Comparison) -> list[PairTest]:
     expected scores.
     """
     crossed = CrossedSums(comparison.profile.owner, comparison.profile.is_category, len(comparison.profile.entropy))
-    tested = _observed_products(comparison, crossed) if crossed.size else _expected_products(comparison)
+    tested = _observed_products(comparison, crossed) if crossed.has_products else _expected_products(comparison)
     places, p_values, is_straight = tested
     if not len(p_values):
         return []
@@ -110,7 +110,7 @@ def _sides(comparison: Comparison) -> tuple[Evidence, Evidence]:
 
 def _observed_products(comparison: Comparison, crossed: CrossedSums) -> tuple[Indices, Vector, Vector]:
     """Matrix columns of each product of two, its p-value, and whether it is a plain one."""
-    first, second = crossed_entries(crossed)
+    first, second = product_entries(crossed)
     tests, owner = comparison.observed.crossed, crossed_owner(crossed)
     # The absolute value of a score belongs to the same matrix column.
     matrix = np.concatenate([np.arange(crossed.n_columns), crossed.numbers])

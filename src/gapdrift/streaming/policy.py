@@ -183,6 +183,12 @@ def _check_warning_every(value: Any, alarm_every: float) -> float:
 
 
 def _check_adapt(adapt: Any, detector: Detector) -> int | None:
+    if adapt is not None and getattr(detector, "usual_", None) is not None:
+        raise ParameterError(
+            f"adapt is {adapt!r}, but the detector compares with the usual variation between batches, which a few "
+            "windows do not show. Leave it out, and fit a new detector on batches after the change; extend lets calm "
+            "windows join the batches."
+        )
     seed = detector.get_params(deep=False).get("random_state", 0)
     if adapt is not None and not isinstance(seed, int | np.integer):
         raise ParameterError(

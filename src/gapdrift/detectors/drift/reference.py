@@ -33,6 +33,7 @@ from gapdrift.inference.findings import (
 )
 from gapdrift.inference.null import Null, correlation_of, effective_sample_size, shape_of
 from gapdrift.inference.observed import ROWS_PER_HEAVINESS, CrossedShape, describe_crossed
+from gapdrift.inference.observed_null import ObservedNull, describe_observed
 from gapdrift.inference.pairs import pair_tests
 from gapdrift.inference.pearson import SMALLEST_P
 from gapdrift.persistence.records import expect, expect_shape, expecting, stored
@@ -41,7 +42,7 @@ from gapdrift.results.report.words import cut_text
 from gapdrift.tables.encoding import ONE_HOT, Encoded, encode, new_values_note, numeric_chunks, probe_rows
 from gapdrift.tables.facts import Facts, empty_facts
 from gapdrift.tables.frame import Table
-from gapdrift.tables.histograms import HistogramAxis, find_facts, fit_axes
+from gapdrift.tables.histograms import HistogramAxis, cells_of_rows, find_facts, fit_axes
 from gapdrift.tables.schema import CategoryRule, Schema, learn_schema
 
 __all__ = ["DriftReference", "DriftSettings", "fit_drift_reference"]
@@ -93,6 +94,8 @@ class DriftReference:
         Of the statistics of the reference's rows.
     values_null, missing_null : Null
         How these statistics vary together.
+    observed_null : ObservedNull
+        What tests of observed cells say by chance.
     crossed_shape : CrossedShape
         Of the products of observed cells.
     histogram_axes : tuple of HistogramAxis
@@ -109,6 +112,7 @@ class DriftReference:
     shape: Shape
     values_null: Null
     missing_null: Null
+    observed_null: ObservedNull
     crossed_shape: CrossedShape
     histogram_axes: tuple[HistogramAxis, ...]
     evidence: Evidence
@@ -152,6 +156,7 @@ class DriftReference:
         expect(np.isin(_known_entries(profile), self.values_null.entries).all(), "the correlation of the values")
         expect(np.isin(_known_missing(layout), self.missing_null.entries).all(), "the correlation of missingness")
         self.crossed_shape.check_fits(self._counter.crossed)
+        expect(len(self.observed_null.tests) == len(schema.columns), "tests of all columns")
         with expecting("a reference that counts"):
             counted = self.count(probe_rows(schema))
         self.evidence.check_stored_sums(self.origin, {name: array.shape for name, array in counted.sums.items()})
@@ -203,6 +208,7 @@ def fit_drift_reference(table: Any, settings: DriftSettings, rng: np.random.Gene
         described.shape,
         described.values_null,
         described.missing_null,
+        described.observed_null,
         described.crossed_shape,
         histogram_axes,
         evidence,
@@ -255,6 +261,7 @@ class _Description(NamedTuple):
     shape: Shape
     values_null: Null
     missing_null: Null
+    observed_null: ObservedNull
     crossed_shape: CrossedShape
     sums: dict[str, NDArray[np.float64]] | None
 
@@ -267,11 +274,15 @@ def _describe(profile: Profile, counter: Counter, rows: Encoded, rng: np.random.
     missing = missing_statistics(layout, rows.missing, profile.missing_paired)
     powers = power_means(layout, found.location, profile.paired, found.bins, missing)
     shape = _shape(profile, powers, n_rows)
-    values = _values_null(profile, found, shape)
+    statistics = _known_statistics(profile, found)
+    values = Null(_known_entries(profile), correlation_of(statistics), _n_effective(profile, statistics, shape))
     entries = _known_missing(layout)
     of_missing = Null(entries, correlation_of(missing[:, entries - layout.rates.start]), len(rows))
     crossed = describe_crossed(counter.crossed, found.observed)
-    return _Description(shape, values, of_missing, crossed, found.sums if few else None)
+    cells = cells_of_rows(rows, profile.owner, counter.histogram_axes)
+    products = counter.crossed, crossed, found.observed
+    observed = describe_observed(values, statistics, counter.histogram_axes, cells, products)
+    return _Description(shape, values, of_missing, observed, crossed, found.sums if few else None)
 
 
 def _known_missing(layout: Layout) -> Indices:
@@ -289,15 +300,21 @@ def _known_entries(profile: Profile) -> Indices:
     return np.concatenate([location, np.arange(layout.bins.start, layout.bins.stop)])
 
 
-def _values_null(profile: Profile, rows: RowStatistics, shape: Shape) -> Null:
-    layout, entries = profile.layout, _known_entries(profile)
+def _known_statistics(profile: Profile, rows: RowStatistics) -> Matrix:
+    """These statistics of each row."""
+    if profile.direct:
+        return value_statistics(profile.layout, rows.location, rows.hidden, rows.bins)
+    few = len(_known_entries(profile)) > rows.bins.shape[1]
+    return np.column_stack([rows.location, rows.bins]) if few else rows.bins
+
+
+def _n_effective(profile: Profile, statistics: Matrix, shape: Shape) -> int:
+    """Gaussian rows that would know the correlation of the products as well."""
     if not profile.direct:
-        known = rows.bins if len(entries) == rows.bins.shape[1] else np.column_stack([rows.location, rows.bins])
-        return Null(entries, correlation_of(known), len(known))
-    statistics = value_statistics(layout, rows.location, rows.hidden, rows.bins)
-    light = shape.kurtosis[layout.dependence] < len(statistics) / ROWS_PER_KURTOSIS
-    n_effective = effective_sample_size(statistics[:, layout.dependence][:, light])
-    return Null(entries, correlation_of(statistics), n_effective)
+        return len(statistics)
+    block = profile.layout.dependence
+    light = shape.kurtosis[block] < len(statistics) / ROWS_PER_KURTOSIS
+    return effective_sample_size(statistics[:, block][:, light])
 
 
 def _shape(profile: Profile, powers: Matrix, n_rows: int) -> Shape:
@@ -308,15 +325,30 @@ def _shape(profile: Profile, powers: Matrix, n_rows: int) -> Shape:
     heavy = np.minimum(kurtosis[layout.location][profile.paired], 1e9) + 3.0
     kurtosis[layout.dependence] = np.maximum(kurtosis[layout.dependence], heavy[first] * heavy[second] - 3.0)
     indicator = np.zeros(layout.size, dtype=bool)
+    low, unit_of_two = _two_scores(profile)
     # A column that was constant in the reference is an indicator too: of any other value.
-    indicator[layout.location] = profile.is_category | (variance[layout.location] <= SMALLEST_VARIANCE)
+    constant = variance[layout.location] <= SMALLEST_VARIANCE
+    indicator[layout.location] = profile.is_category | (unit_of_two > 0.0) | constant
     indicator[layout.rates.start : layout.patterns.stop - 1] = True
     unit, offset = np.ones(layout.size), np.zeros(layout.size)
-    unit[layout.location] = np.where(profile.is_category, ONE_HOT, 1.0)
-    offset[layout.location] = profile.mean
+    unit[layout.location] = np.where(profile.is_category, ONE_HOT, np.where(unit_of_two > 0.0, unit_of_two, 1.0))
+    offset[layout.location] = profile.mean - low
     degenerate = _degenerate(profile, powers[0], variance)
     degenerate[layout.dependence] |= kurtosis[layout.dependence] * ROWS_PER_HEAVINESS > n_rows
     return Shape(skewness, kurtosis, indicator, unit, offset, degenerate)
+
+
+def _two_scores(profile: Profile) -> tuple[Vector, Vector]:
+    """Lower score, and distance to the higher one, of columns of numbers that have two values; 0 for all others.
+
+    They are indicators of the second value. As numbers they would be judged by the kurtosis that the reference happens
+    to show, which keeps the columns in which it happens to have that value often.
+    """
+    two = np.zeros((2, len(profile.owner)))
+    for column, pair in enumerate(profile.scores.knots):
+        if pair is not None and len(pair[1]) == 2:
+            two[:, column] = pair[1][0], pair[1][1] - pair[1][0]
+    return two[0], two[1]
 
 
 def _degenerate(profile: Profile, mean: Vector, variance: Vector) -> NDArray[np.bool_]:
@@ -383,7 +415,7 @@ def _test(reference: DriftReference, window: Evidence, alpha: float) -> DriftRes
     comparison = make_comparison(
         reference.profile,
         (reference.shape, reference.crossed_shape),
-        (reference.values_null, reference.missing_null),
+        (reference.values_null, reference.missing_null, reference.observed_null),
         reference.histogram_axes,
         reference.evidence,
         window,
