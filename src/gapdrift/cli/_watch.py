@@ -39,7 +39,7 @@ def watch(reference: str, place: str, reading: Mapping[str, Any], options: dict[
         adapt=options["adapt"],
         sequential=options["sequential"],
     )
-    files = open_files(place, **reading)
+    files = open_files(place, **reading, like=detector)
 
     def show(window: WindowResult) -> None:
         if options["as_json"]:

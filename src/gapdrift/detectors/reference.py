@@ -1,5 +1,6 @@
 """Detectors that count and judge by a fitted reference, and that can be stored."""
 
+import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from inspect import signature
@@ -16,10 +17,12 @@ from gapdrift._writing import write_file
 from gapdrift.counting.evidence import Evidence
 from gapdrift.detectors.base import Detector
 from gapdrift.errors import StorageError
+from gapdrift.files import Reading
 from gapdrift.persistence.codec import pack_record
 from gapdrift.persistence.records import FORMS, expect, stored
 from gapdrift.results import DriftResult
 from gapdrift.tables.encoding import encode
+from gapdrift.tables.frame import Table
 from gapdrift.tables.schema import Schema
 
 __all__ = ["Reference", "ReferenceDetector", "Setting", "cannot_be_stored", "compare_all_rows", "detector_fields"]
@@ -48,7 +51,14 @@ def detector_fields(reference: type, setting: Any = Setting) -> Mapping[str, Any
         What its parameters are stored as.
     """
     return MappingProxyType(
-        {"settings": Mapping[str, setting], "n_bins": int, "missing_shares": tuple[float, ...], "reference": reference}
+        {
+            "settings": Mapping[str, setting],
+            "n_bins": int,
+            "missing_shares": tuple[float, ...],
+            "reading": Reading,
+            "itself": str,
+            "reference": reference,
+        }
     )
 
 
@@ -88,14 +98,27 @@ class ReferenceDetector(Detector):
 
     n_jobs: int | None
     reference_: Reference
+    reading_: Reading = Reading()
+    """How the files were read that it was fitted on; windows are read in the same way."""
+    itself_: str = ""
+    """Digest of the reference's rows counted as a window, where they are counted otherwise as a reference."""
 
     def count_rows(self, table: Any) -> Evidence:
         """Evidence of the rows of one table in memory."""
         return self.reference_.count(table)
 
     def judge(self, evidence: Evidence, alpha: float) -> DriftResult:
-        """Result of the evidence of a window, at a rate of false alarms."""
-        return self.reference_.test(evidence, alpha)
+        """Result of the evidence of a window, at a rate of false alarms.
+
+        A category that the reference has once counts as unseen in the reference, and as itself in a window; and of a
+        small reference only one half may be compared. The very rows of the reference are recognised, so that this
+        makes no difference between them and themselves.
+        """
+        reference: Any = self.reference_
+        if self.itself_ and _digest(evidence) == self.itself_:
+            reference = replace(reference, evidence=replace(evidence, notes=reference.evidence.notes))
+        result: DriftResult = reference.test(evidence, alpha)
+        return result
 
     def check_rows(self, table: Any) -> None:
         """Raise an `InputError` where the rows of a table cannot be counted."""
@@ -137,12 +160,20 @@ class ReferenceDetector(Detector):
             "settings": {name: self._write_setting(name, value) for name, value in settings},
             "n_bins": reference.n_bins,
             "missing_shares": reference.missing_shares,
+            "reading": self.reading_,
+            "itself": self.itself_,
             "reference": reference,
         }
 
     @classmethod
     def from_stored(
-        cls, settings: Mapping[str, Any], n_bins: int, missing_shares: tuple[float, ...], reference: Any
+        cls,
+        settings: Mapping[str, Any],
+        n_bins: int,
+        missing_shares: tuple[float, ...],
+        reading: Reading,
+        itself: str,
+        reference: Any,
     ) -> Self:
         """Fitted detector of what was read from a file."""
         own = (reference.n_bins, reference.missing_shares)
@@ -151,6 +182,7 @@ class ReferenceDetector(Detector):
         detector = cls(**{name: cls._read_setting(name, value) for name, value in settings.items()})
         detector._check_settings()
         as_rng(settings.get("random_state"))
+        detector.reading_, detector.itself_ = reading, itself
         return detector._adopt(reference)
 
     def _write_setting(self, name: str, value: Any) -> Any:
@@ -181,17 +213,26 @@ class ReferenceDetector(Detector):
     def _fit(self, rows: Any, learn: Callable[[Any], Any], rng: np.random.Generator) -> Self:
         """Fit on rows in memory; of others a sample is learned from, and all are counted where they are."""
         engine = execution.engine_of(rows)
+        self.reading_ = Reading()
         if engine is None:
             with self._limited_threads():
-                return self._adopt(learn(rows))
+                return self._adopt(learn(rows))._recognise(rows)
         table, n_rows, again = engine.sample(rows, execution.MAX_LEARNED, rng)
+        self.reading_ = getattr(again, "reading", Reading())
         with self._limited_threads():
             self._adopt(learn(table))
+            self._recognise(table)
             if n_rows > len(table):
-                parts = engine.count(self.reference_.count_own, again, self)
-                compare_all_rows(self, parts, len(table))
+                compare_all_rows(self, engine.count(self.reference_.count, again, self), table)
         reference: Any = self.reference_
         return self._adopt(replace(reference, notes=(*execution.reading_notes(again), *reference.notes)))
+
+    def _recognise(self, rows: Any) -> Self:
+        """Remember what the rows of the reference are like when they are counted as a window."""
+        has_singletons = any(column.singletons for column in self.schema_.columns)
+        is_half = self.evidence_.n_rows < Table.read(rows).n_rows
+        self.itself_ = _digest(self.reference_.count(rows)) if has_singletons or is_half else ""
+        return self
 
     def _adopt(self, reference: Any) -> Self:
         """Take a reference that is fitted already."""
@@ -208,12 +249,36 @@ class ReferenceDetector(Detector):
         return self
 
 
-def compare_all_rows(detector: ReferenceDetector, parts: Iterable[Evidence], n_learned: int) -> None:
-    """Give a detector that was fitted on ``n_learned`` rows of its reference the evidence of all rows, in parts."""
+def compare_all_rows(detector: ReferenceDetector, parts: Iterable[Evidence], sample: Any) -> None:
+    """Give a detector that was fitted on a sample of its reference the evidence of all rows.
+
+    Parameters
+    ----------
+    detector : ReferenceDetector
+    parts : iterable of Evidence
+        Of all rows, counted as those of a window.
+    sample : table
+        The rows that were learned from. Among them, a category that occurs once counts as unseen; in the others, a
+        category that the sample has once may be frequent, and counts as what it is.
+    """
     reference: Any = detector.reference_
     evidence = sum(parts, reference.evidence.zero())
-    notes = (*reference.notes, execution.sample_note(evidence.n_rows, n_learned))
-    detector._adopt(replace(reference, evidence=evidence, notes=notes))
+    if any(column.singletons for column in reference.schema.columns):
+        detector.itself_ = _digest(evidence)
+        own, plain = reference.count_own(sample), reference.count(sample)
+        sums = {name: total + own.sums[name] - plain.sums[name] for name, total in evidence.sums.items()}
+        evidence = replace(evidence, sums=sums)
+    notes = (*reference.notes, execution.sample_note(evidence.n_rows, len(sample)))
+    detector._adopt(replace(reference, evidence=replace(evidence, notes=frozenset()), notes=notes))
+
+
+def _digest(evidence: Evidence) -> str:
+    """Digest of sums to nine digits: the last ones depend on the order in which rows were added up."""
+    digest = hashlib.sha256(str(evidence.n_rows).encode())
+    for name, sums in sorted(evidence.sums.items()):
+        scale = float(np.abs(sums).max(initial=0.0)) or 1.0
+        digest.update(name.encode() + (np.round(sums / scale, 9) + 0.0).tobytes())
+    return digest.hexdigest()
 
 
 def cannot_be_stored(thing: Any) -> NoReturn:
