@@ -62,7 +62,7 @@ def measure_here(settings: str, n_rows: int) -> None:
     rows = factors(n_rows, 20 if settings == "large" else 1_000) if wide else DRIFT.sample(n_rows, **NULL)
     work: Callable[[], object] = {
         "default": lambda: gd.MDLFWF(random_state=0).fit(rows),
-        "published": lambda: gd.MDLFWF.as_published(random_state=0).fit(rows),
+        "published": lambda: gd.MDLFWF.with_published_regressor(random_state=0).fit(rows),
         "detector": lambda: gd.DriftDetector(random_state=0).fit(rows),
         "large": lambda: gd.DriftDetector(random_state=0).fit(rows),
         "wide": lambda: gd.DriftDetector(random_state=0).fit(rows).test(rows[::-1]),

@@ -1,6 +1,8 @@
 """The runs by name: their tasks, the work of one task, and the table of the results."""
 
-from collections.abc import Callable
+import re
+import sys
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -8,7 +10,7 @@ from typing import Any
 from experiments import experiment1, experiment2, experiment3, experiment4
 from experiments.journal import Journal
 from experiments.protocols import Protocol, protocol_of
-from experiments.running import RESULTS, Rows, provenance, run_tasks, write_rows
+from experiments.running import RESULTS, Rows, commit_of_code, provenance, run_tasks, write_rows
 
 __all__ = ["RUNS", "Run", "execute", "path_of"]
 
@@ -21,7 +23,7 @@ class Run:
     ----------
     title : str
     tasks : callable
-        ``tasks(protocol, trials, seed)``.
+        ``tasks(protocol, trials, seed)``; the last entry of a task is the group of methods that it runs.
     work : callable
         Of one task, in a process of its own.
     table_rows : callable
@@ -52,7 +54,7 @@ RUNS = {
     "experiment3": _run(
         "Competitors: MWW, QuantTree, ME, MMD (tables 4 and 5, figure 9, correlations)", experiment3, 500, 100, 2
     ),
-    "experiment4": _run("Real data, both directions (tables 9 and 10)", experiment4, 50, 50, 1),
+    "experiment4": _run("Real data, both directions (tables 9 and 10)", experiment4, 500, 50, 1),
 }
 
 
@@ -71,12 +73,40 @@ def execute(
     folder: Path,
     command: list[str],
     quick: bool = False,
+    groups: Sequence[str] = (),
 ) -> Path:
-    """Run one experiment under one protocol, from where it stopped, and write its table."""
+    """Run one experiment under one protocol, from where it stopped, and write the table of what is finished.
+
+    Parameters
+    ----------
+    name, protocol : str
+    trials, seed, jobs : int
+    folder : Path
+        Of the results.
+    command : list of str
+        As the user gave it, for the record.
+    quick : bool, default False
+        Whether distances are learned on few pairs.
+    groups : sequence of str
+        Groups of methods to run; without any, all.
+    """
     run = RUNS[name]
     tasks = run.tasks(protocol_of(f"{protocol}-quick" if quick else protocol), trials, seed)
     path = path_of(name, protocol, folder)
-    journal = Journal(path.with_suffix(".jsonl"))
-    results = run_tasks(run.work, tasks, journal, jobs)
-    write_rows(path, run.table_rows(tasks, results), provenance(command, seed))
+    journal = Journal(path.with_suffix(".jsonl"), _clean_commit(folder))
+    run_tasks(run.work, [task for task in tasks if not groups or task[-1] in groups], journal, jobs)
+    finished = [task for task in tasks if task in journal]
+    rows = run.table_rows(finished, [journal.get(task) for task in finished])
+    write_rows(path, rows, provenance(command, seed, tasks, journal, lambda task: task[-1]))
     return path
+
+
+def _clean_commit(folder: Path) -> str:
+    """Commit of the code; ends the program where results of code that is not committed would go among the others."""
+    commit = commit_of_code()
+    if folder.resolve() == RESULTS.resolve() and not re.fullmatch("[0-9a-f]+", commit):
+        sys.exit(
+            f"The code is at {commit}: what is not committed cannot be run again. Commit it, or name another folder "
+            "for the results by --results."
+        )
+    return commit

@@ -9,7 +9,6 @@ the two populations of the real data of Experiment 4 differ.
 
 import argparse
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -18,17 +17,17 @@ from scipy.spatial.distance import pdist
 from scipy.stats import ks_2samp
 
 from experiments.competitors import make_baselines
-from experiments.configurations import count_nearest, fit_configurations
+from experiments.configurations import fit_distances
 from experiments.detection import ALPHA, KINDS, N_ROWS
 from experiments.distributions import DISTRIBUTIONS
 from experiments.experiment2 import N_BINS, TOP_Q
-from experiments.learning import learn_scripted
 from experiments.protocols import protocol_of
 from experiments.real import SETS, data_folder, draw_rows, load
 from experiments.samples import Sample, draw_drift
 from experiments.scripted import REFERENCE, draw_distribution, draw_scripted
+from gapdrift._typing import Matrix, Vector
 from gapdrift.inference.pearson import pearson
-from gapdrift.models.partition import fit_partition
+from gapdrift.models.partition import Partition, fit_partition
 
 __all__ = [
     "distance_error",
@@ -79,10 +78,7 @@ def ratios_of_mask(
     """The same for each configuration and severity, with distances that were learned with other cells hidden."""
     rng = np.random.default_rng(0)
     reference = draw_scripted(kind, 0, REFERENCE, N_ROWS, PUBLISHED)
-    learn = partial(learn_scripted, mask_seed=number)
-    # The library's own detector is not needed here; with its default settings it is fitted in a second.
-    fitted = fit_configurations(reference, PUBLISHED, rng, n_bins=N_BINS, top_q=TOP_Q, learn=learn)
-    fitted = replace(fitted, detector=None)
+    fitted = fit_distances(reference, PUBLISHED, rng, n_bins=N_BINS, top_q=TOP_Q, mask_seed=number)
     found: dict[str, dict[int, float]] = {}
     for severity in severities:
         windows = [draw_scripted(kind, severity, window, N_ROWS, PUBLISHED) for window in range(n_windows)]
@@ -149,9 +145,14 @@ def populations_apart(name: str, n_samples: int = 20) -> tuple[float, float]:
 
 def _first_configuration(reference: Sample, windows: Iterable[Sample], rng: np.random.Generator) -> float:
     partition = fit_partition(reference.complete, N_BINS, rng)
-    before = count_nearest(partition, reference.complete)
-    alarms = [pearson(before, count_nearest(partition, window.complete)).p_value < ALPHA for window in windows]
+    before = _count_nearest(partition, reference.complete)
+    alarms = [pearson(before, _count_nearest(partition, window.complete)).p_value < ALPHA for window in windows]
     return float(np.mean(alarms))
+
+
+def _count_nearest(partition: Partition, rows: Matrix) -> Vector:
+    """Number of rows that are nearest to the centre of each bin: (bins,)."""
+    return np.bincount(partition.distances(rows).argmin(axis=1), minlength=len(partition)).astype(float)
 
 
 def _span(ratios: NDArray[np.float64]) -> str:

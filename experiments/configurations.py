@@ -1,27 +1,28 @@
 """The configurations of MDL-FWF on one reference, which share bins and distances."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
+from typing import Protocol as Interface
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.cluster import KMeans
 
 import gapdrift as gd
-from experiments.chained import fit_chained
-from experiments.learning import learn_scripted
+from experiments.as_published import WEIGHTS, fit_scripted_distances
+from experiments.clustering import fit_scripted_partition
 from experiments.protocols import Protocol
-from experiments.samples import Sample, fill
-from gapdrift._typing import Matrix
+from experiments.samples import Sample, fill, fit_iterative
+from gapdrift._typing import Matrix, Vector
 from gapdrift.detectors.mdlfwf.distance import LearnedDistance
 from gapdrift.detectors.mdlfwf.membership import fuzzy_weights
+from gapdrift.detectors.mdlfwf.reference import distances_without_self
+from gapdrift.inference.mean_weights import compare_mean_weights
 from gapdrift.inference.pearson import pearson
-from gapdrift.models.imputation import IMPUTERS, FittedImputer, fit_imputers, impute
+from gapdrift.models.imputation import FittedImputer, impute
 from gapdrift.models.partition import Partition, fit_partition
 
-__all__ = ["CONFIGURATIONS", "LIBRARY", "Configurations", "count_nearest", "fit_configurations", "unclipped_weights"]
+__all__ = ["CONFIGURATIONS", "GROUPS", "WALD", "Bins", "Distances", "Frequencies", "fit_bins", "fit_distances"]
 
 Weights = Callable[[Matrix, float], Matrix]
 
@@ -36,61 +37,136 @@ CONFIGURATIONS = {
 }
 """Rows of the paper's Table 3."""
 
-LIBRARY = "MDLFWF"
-"""The library's own MDL-FWF with the settings of configuration 5.2, its triangles clipped."""
+WALD = "MDL-FWF-Wald"
+"""The bins and memberships of configuration 5.2, tested by Wald's test; not in the paper."""
+
+COMPLETE_WALD = f"{WALD} complete"
+"""The same test of the bins of configuration 1."""
+
+GROUPS = ("bins", "distances")
+"""Configurations 1 and 2, which need bins only, and those that learn distances, which takes longer."""
 
 
-@dataclass(frozen=True)
-class Configurations:
-    """All configurations, fitted on one reference.
+class Frequencies(NamedTuple):
+    """Sums of the weights of rows and of their products."""
+
+    n_rows: int
+    weights: Vector
+    products: Matrix
+
+
+class Measured(Interface):
+    """Distances of incomplete rows to the centres of bins."""
+
+    @property
+    def error(self) -> float:
+        """Standard deviation of the distances."""
+        ...
+
+    def to_centres(self, rows: Matrix) -> Matrix:
+        """Distances of incomplete rows: (rows, bins)."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class _LibraryDistances:
+    """Distances of the library, whose imputers are those of the reference."""
+
+    model: LearnedDistance
+    centres: Matrix
+
+    @property
+    def error(self) -> float:
+        return self.model.error
+
+    def to_centres(self, rows: Matrix) -> Matrix:
+        return self.model.to_centres(rows, np.isnan(rows), self.centres)
+
+
+@dataclass(frozen=True, eq=False)
+class Bins:
+    """Configurations 1 and 2: k-means of the complete and of the imputed reference.
 
     Parameters
     ----------
-    complete, imputed, complete_case : Partition
-        Bins learned on the complete reference, on the imputed one, and on the complete rows of the one with missing
-        values.
-    distance : LearnedDistance
-    weights : mapping of str to callable
-        Functions that turn distances of incomplete rows into weights, for the configurations 3 to 5.
-    counts : mapping of str to (bins,) array
-        Counts of the reference, by configuration.
-    imputers : tuple of FittedImputer
-        The paper's pool, fitted on the reference.
+    complete, imputed : Partition
+    reference : mapping of str to Frequencies
+    imputer : FittedImputer
+        Fitted on the reference.
     protocol : Protocol
-    detector : MDLFWF or None
-        The library's own detector, if configuration 5.2 differs from it.
     """
 
     complete: Partition
     imputed: Partition
-    complete_case: Partition
-    distance: LearnedDistance
-    weights: Mapping[str, Weights]
-    counts: Mapping[str, NDArray[np.float64]]
-    imputers: tuple[FittedImputer, ...]
+    reference: Mapping[str, Frequencies]
+    imputer: FittedImputer
     protocol: Protocol
-    detector: gd.MDLFWF | None
 
-    def alarms(self, window: Sample, rng: np.random.Generator, alpha: float) -> dict[str, bool]:
+    def alarms(self, window: Sample, rng: np.random.Generator, alpha: float) -> dict[str, bool]:  # noqa: ARG002
         """Whether each configuration finds drift in a window."""
-        counts = _count(self, window, rng)
-        found = {name: pearson(self.counts[name], counts[name]).p_value < alpha for name in CONFIGURATIONS}
-        if self.detector is not None:
-            found[LIBRARY] = bool(self.detector.test(window.with_missing, alpha=alpha).drift)
-        return found
+        filled = fill(window.with_missing, self.imputer, self.protocol)
+        complete = _frequencies(_nearest(self.complete.distances(window.complete)))
+        imputed = _frequencies(_nearest(self.imputed.distances(filled)))
+        return {
+            "1": _pearson(self.reference["1"], complete) < alpha,
+            "2": _pearson(self.reference["2"], imputed) < alpha,
+            COMPLETE_WALD: _wald(self.reference[COMPLETE_WALD], complete) < alpha,
+        }
 
 
-def fit_configurations(
-    reference: Sample,
-    protocol: Protocol,
-    rng: np.random.Generator,
-    *,
-    n_bins: int,
-    top_q: int,
-    learn: Callable[..., LearnedDistance] = learn_scripted,
-    **settings: Any,
-) -> Configurations:
-    """All configurations, fitted on one reference.
+@dataclass(frozen=True, eq=False)
+class Distances:
+    """Configurations 3 to 5, and Wald's test: distances learned from a reference with missing values.
+
+    Parameters
+    ----------
+    partition : Partition
+        Bins of the complete rows.
+    measured : Measured
+    weights : mapping of str to callable
+        Functions that turn distances of incomplete rows into weights.
+    reference : mapping of str to Frequencies
+    """
+
+    partition: Partition
+    measured: Measured
+    weights: Mapping[str, Weights]
+    reference: Mapping[str, Frequencies]
+
+    def alarms(self, window: Sample, rng: np.random.Generator, alpha: float) -> dict[str, bool]:  # noqa: ARG002
+        """Whether each configuration finds drift in a window."""
+        found = count_rows(self.partition, self.measured, self.weights, window.with_missing)
+        alarms = {name: _pearson(self.reference[name], found[name]) < alpha for name in self.weights}
+        return {**alarms, WALD: _wald(self.reference[WALD], found["5.2"]) < alpha}
+
+
+def fit_bins(reference: Sample, protocol: Protocol, rng: np.random.Generator, *, n_bins: int) -> Bins:
+    """Configurations 1 and 2, fitted on one reference.
+
+    Parameters
+    ----------
+    reference : Sample
+    protocol : Protocol
+    rng : numpy.random.Generator
+    n_bins : int
+        K of the paper.
+    """
+    imputer = fit_iterative(reference.with_missing, rng)
+    filled = impute(imputer, reference.with_missing)
+    complete, imputed = (_partition(rows, n_bins, protocol, rng) for rows in (reference.complete, filled))
+    exact = complete.distances(reference.complete)
+    counted = {
+        "1": _frequencies(_nearest(exact)),
+        "2": _frequencies(_nearest(imputed.distances(filled))),
+        COMPLETE_WALD: _frequencies(_nearest(distances_without_self(exact))),
+    }
+    return Bins(complete, imputed, counted, imputer, protocol)
+
+
+def fit_distances(
+    reference: Sample, protocol: Protocol, rng: np.random.Generator, *, n_bins: int, top_q: int, **settings: Any
+) -> Distances:
+    """Configurations 3 to 5 and Wald's test, fitted on one reference.
 
     Parameters
     ----------
@@ -99,103 +175,74 @@ def fit_configurations(
     rng : numpy.random.Generator
     n_bins, top_q : int
         K and Q of the paper.
-    learn : callable
-        Function that learns distances if the protocol has ordered pairs.
     **settings
-        Settings of `gapdrift.MDLFWF` (regressor, folds, pairs); without any, the library's defaults.
+        If the protocol has ordered pairs, settings of `experiments.learning.learn_scripted` and ``learn``; otherwise
+        those of `gapdrift.MDLFWF`.
     """
-    complete_case, distance, detector = _learn(reference.with_missing, protocol, rng, n_bins, top_q, learn, settings)
-    triangular = unclipped_weights if protocol.unclipped else partial(fuzzy_weights, membership="triangular")
-    gaussian = partial(fuzzy_weights, membership="gaussian")
+    rows = reference.with_missing
+    measured: Measured
+    if protocol.ordered_pairs:
+        scripted = fit_scripted_distances(rows, n_bins, rng, **settings)
+        partition, measured = scripted.partition, scripted
+    else:
+        fitted = gd.MDLFWF(n_bins=n_bins, top_q=top_q, random_state=rng, **settings).fit(rows).reference_
+        assert isinstance(fitted.distance, LearnedDistance)
+        partition, measured = fitted.partition, _LibraryDistances(fitted.distance, fitted.partition.centres)
+    shapes = WEIGHTS if protocol.unclipped else {name: partial(fuzzy_weights, membership=name) for name in WEIGHTS}
     weights: dict[str, Weights] = {
-        "3": partial(fuzzy_weights, membership="crisp"),
-        "4.1": gaussian,
-        "4.2": triangular,
-        "5.1": partial(gaussian, top_q=top_q),
-        "5.2": partial(triangular, top_q=top_q),
+        "3": shapes["crisp"],
+        "4.1": shapes["gaussian"],
+        "4.2": shapes["triangular"],
+        "5.1": partial(shapes["gaussian"], top_q=top_q),
+        "5.2": partial(shapes["triangular"], top_q=top_q),
     }
-    imputers = fit_imputers(None, reference.with_missing, rng)
-    uncounted = Configurations(
-        _partition(reference.complete, n_bins, protocol, rng),
-        _partition(impute(_iterative(imputers), reference.with_missing), n_bins, protocol, rng),
-        complete_case,
-        distance,
-        weights,
-        {},
-        imputers,
-        protocol,
-        detector,
-    )
-    return replace(uncounted, counts=_count(uncounted, reference, rng))
+    counted = count_rows(partition, measured, weights, rows)
+    counted[WALD] = count_rows(partition, measured, {WALD: weights["5.2"]}, rows, learned_from=True)[WALD]
+    return Distances(partition, measured, weights, counted)
 
 
-def _learn(
+def count_rows(
+    partition: Partition,
+    measured: Measured,
+    weights: Mapping[str, Weights],
     rows: Matrix,
-    protocol: Protocol,
-    rng: np.random.Generator,
-    n_bins: int,
-    top_q: int,
-    learn: Callable[..., LearnedDistance],
-    settings: Mapping[str, Any],
-) -> tuple[Partition, LearnedDistance, gd.MDLFWF | None]:
-    """Bins and distances of a reference with missing values, and the library's own detector if it has others."""
-    detector = gd.MDLFWF(n_bins=n_bins, top_q=top_q, random_state=rng, **settings).fit(rows)
-    learned = detector.reference_
-    distance = learned.distance
-    assert isinstance(distance, LearnedDistance)
-    if not protocol.ordered_pairs:
-        return learned.partition, distance, None
-    bins = _partition(rows[~np.isnan(rows).any(axis=1)], n_bins, protocol, rng)
-    return bins, learn(rows, max_pairs=settings.get("max_pairs"), rng=rng), detector
+    *,
+    learned_from: bool = False,
+) -> dict[str, Frequencies]:
+    """Frequencies of rows with missing values, by configuration.
+
+    Parameters
+    ----------
+    partition : Partition
+    measured : Measured
+    weights : mapping of str to callable
+    rows : (rows, columns) array, NaN where missing
+    learned_from : bool, default False
+        Whether the bins were learned from these rows, which are then counted as if they had not been among them.
+    """
+    incomplete = np.isnan(rows).any(axis=1)
+    exact = partition.distances(rows[~incomplete])
+    crisp = _nearest(distances_without_self(exact) if learned_from else exact)
+    distances = measured.to_centres(rows[incomplete])
+    return {name: _frequencies(np.vstack([crisp, weigh(distances, measured.error)])) for name, weigh in weights.items()}
 
 
 def _partition(rows: Matrix, n_bins: int, protocol: Protocol, rng: np.random.Generator) -> Partition:
-    """Bins by k-means; the scripts use seed 0 and ten starts, which was scikit-learn's default then."""
-    if not protocol.seeded_draws:
-        return fit_partition(rows, n_bins, rng)
-    return Partition(KMeans(n_bins, n_init=10, random_state=0).fit(rows).cluster_centers_)
+    return fit_scripted_partition(rows, n_bins) if protocol.scripted_bins else fit_partition(rows, n_bins, rng)
 
 
-def unclipped_weights(distances: Matrix, error: float, top_q: int | None = None) -> Matrix:
-    """Weights by the paper's Eq. (4) as printed: bins beyond twice the error gain weight with their distance.
-
-    Examples
-    --------
-    >>> unclipped_weights(np.array([[1.0, 1.2, 4.0, 9.0]]), 0.5).round(2)
-    array([[0.02, 0.01, 0.07, 0.9 ]])
-    >>> unclipped_weights(np.array([[1.0, 1.2, 4.0, 9.0]]), 0.5, top_q=3).round(2)  # of the nearest three
-    array([[0.18, 0.11, 0.71, 0.  ]])
-    """
-    degrees = (1.0 + (distances.min(axis=1, keepdims=True) - distances) / (2.0 * error)) ** 2
-    if top_q is not None and top_q < distances.shape[1]:
-        far = np.argsort(distances, axis=1, kind="stable")[:, top_q:]
-        np.put_along_axis(degrees, far, 0.0, axis=1)
-    return np.asarray(degrees / degrees.sum(axis=1, keepdims=True))
+def _nearest(distances: Matrix) -> Matrix:
+    """Weights of complete rows: 1 for the nearest bin."""
+    return fuzzy_weights(distances, 0.0, membership="crisp")
 
 
-def _count(fitted: Configurations, sample: Sample, rng: np.random.Generator) -> dict[str, NDArray[np.float64]]:
-    """Counts of a sample's rows in the bins of each configuration."""
-    protocol, model, imputers = fitted.protocol, fitted.distance, fitted.imputers
-    imputed = fill(sample.with_missing, _iterative(imputers), protocol)
-    counts = {"1": count_nearest(fitted.complete, sample.complete), "2": count_nearest(fitted.imputed, imputed)}
-    incomplete = np.isnan(sample.with_missing).any(axis=1)
-    complete_counts = count_nearest(fitted.complete_case, sample.with_missing[~incomplete])
-    rows = sample.with_missing[incomplete]
-    if protocol.refit_imputers:
-        *others, _ = IMPUTERS
-        model = replace(model, imputers=(*fit_imputers(others, rows, rng), fit_chained(rows)))
-    distances = model.to_centres(rows, np.isnan(rows), fitted.complete_case.centres)
-    for name, weigh in fitted.weights.items():
-        counts[name] = complete_counts + weigh(distances, fitted.distance.error).sum(axis=0)
-    return counts
+def _frequencies(weights: Matrix) -> Frequencies:
+    return Frequencies(len(weights), weights.sum(axis=0), weights.T @ weights)
 
 
-def _iterative(imputers: tuple[FittedImputer, ...]) -> FittedImputer:
-    """The iterative imputer, which configuration 2 uses."""
-    return imputers[list(IMPUTERS).index("iterative")]
+def _pearson(reference: Frequencies, window: Frequencies) -> float:
+    return pearson(reference.weights, window.weights).p_value
 
 
-def count_nearest(partition: Partition, rows: Matrix) -> NDArray[np.float64]:
-    """Number of rows that are nearest to the centre of each bin: (bins,)."""
-    weights = fuzzy_weights(partition.distances(rows), 0.0, membership="crisp")
-    return np.asarray(weights.sum(axis=0))
+def _wald(reference: Frequencies, window: Frequencies) -> float:
+    return compare_mean_weights(reference[1:], window[1:], reference.n_rows, window.n_rows).p_value

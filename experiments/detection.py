@@ -44,18 +44,26 @@ class FittedMethods(Interface):
         ...
 
 
-def make_tasks(name: str, protocol: Protocol, trials: int, seed: int) -> list[Task]:
+def make_tasks(name: str, protocol: Protocol, trials: int, seed: int, groups: Iterable[str]) -> list[Task]:
     """Tasks of a run: some windows of one severity, if there is one reference; otherwise trials of all severities.
+
+    Each is of one group of methods, so that methods that have changed can be run again alone.
 
     Examples
     --------
-    >>> len(make_tasks("experiment2", protocol_of("sound"), 3, 0))
-    15
+    >>> len(make_tasks("experiment2", protocol_of("sound"), 3, 0, ["bins", "distances"]))
+    30
     """
     if not protocol.one_reference:
-        return [[name, protocol.name, seed, kind, trial] for kind in KINDS for trial in range(trials)]
+        return [
+            [name, protocol.name, seed, kind, trial, group]
+            for group in groups
+            for kind in KINDS
+            for trial in range(trials)
+        ]
     return [
-        [name, protocol.name, seed, kind, severity, first, min(WINDOWS_PER_TASK, trials - first)]
+        [name, protocol.name, seed, kind, severity, first, min(WINDOWS_PER_TASK, trials - first), group]
+        for group in groups
         for kind in KINDS
         for severity in SEVERITIES
         for first in range(0, trials, WINDOWS_PER_TASK)
@@ -76,7 +84,7 @@ def draw_sample(
     return draw_drift(kind, severity, N_ROWS, protocol, rng)
 
 
-def count_alarms(task: Task, fit: Callable[[str, int, int], FittedMethods]) -> dict[str, list[list[int]]]:
+def count_alarms(task: Task, fit: Callable[[str, int, int, str], FittedMethods]) -> dict[str, list[list[int]]]:
     """Severity, number of windows and number of alarms of each method.
 
     Parameters
@@ -84,15 +92,16 @@ def count_alarms(task: Task, fit: Callable[[str, int, int], FittedMethods]) -> d
     task : list
         A task of `make_tasks`.
     fit : callable
-        ``fit(kind, seed, trial)`` returns the methods fitted on a reference; trial -1 means one for all windows.
+        ``fit(kind, seed, trial, group)`` returns the methods of a group fitted on a reference; trial -1 means one for
+        all windows.
     """
-    _, name, seed, kind, *rest = task
+    _, name, seed, kind, *rest, group = task
     protocol = protocol_of(name)
     if protocol.one_reference:
         severity, first, count = rest
-        methods, trials, severities = fit(kind, seed, -1), range(first, first + count), [severity]
+        methods, trials, severities = fit(kind, seed, -1, group), range(first, first + count), [severity]
     else:
-        methods, trials, severities = fit(kind, seed, rest[0]), range(rest[0], rest[0] + 1), list(SEVERITIES)
+        methods, trials, severities = fit(kind, seed, rest[0], group), range(rest[0], rest[0] + 1), list(SEVERITIES)
     found: dict[str, list[list[int]]] = {}
     for severity in severities:
         alarms: dict[str, int] = {}

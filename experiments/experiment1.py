@@ -34,12 +34,12 @@ DISTANCES = (*VALUES, "MDL", "closed form")
 
 def tasks(protocol: Protocol, trials: int, seed: int) -> list[Task]:
     """Tasks of a run: one data set each."""
-    return [[NAME, protocol.name, seed, kind, trial] for kind in DISTRIBUTIONS for trial in range(trials)]
+    return [[NAME, protocol.name, seed, kind, trial, "all"] for kind in DISTRIBUTIONS for trial in range(trials)]
 
 
 def work(task: Task) -> dict[str, Any]:
     """Errors of each method on one data set, and the feature importances of MDL."""
-    _, protocol_name, seed, kind, trial = task
+    _, protocol_name, seed, kind, trial, _ = task
     protocol = protocol_of(protocol_name)
     rng = np.random.default_rng([seed, list(DISTRIBUTIONS).index(kind), trial])
     sample = _draw(kind, trial, protocol, rng, seed)

@@ -1,14 +1,13 @@
 """Experiment 2, the ablation: seven configurations of MDL-FWF on five drifts (Table 3, Fig. 8)."""
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
-from experiments.configurations import Configurations, fit_configurations
+from experiments.configurations import GROUPS, Bins, Distances, fit_bins, fit_distances
 from experiments.detection import Task, alarm_rows, count_alarms, draw_sample, make_tasks, rng_of
 from experiments.protocols import Protocol, protocol_of
 from experiments.running import Rows
 from experiments.scripted import REFERENCE
-from gapdrift.detectors.mdlfwf.distance import published_regressor
 
 __all__ = ["NAME", "settings_of", "table_rows", "tasks", "work"]
 
@@ -21,32 +20,28 @@ QUICK_PAIRS = 2_000
 
 
 def settings_of(protocol: Protocol) -> dict[str, Any]:
-    """Settings of MDL-FWF: the authors' regressor, folds and pairs, or, where each trial has a fit, the library's."""
-    if not protocol.one_reference:
-        return {}
-    return {
-        "regressor": published_regressor(),
-        "n_splits": 2,
-        "max_pairs": None if protocol.all_pairs else QUICK_PAIRS,
-    }
+    """Settings of the learned distances: all pairs or few, or, where each trial has a fit, the library's own."""
+    return {"max_pairs": None if protocol.all_pairs else QUICK_PAIRS} if protocol.ordered_pairs else {}
 
 
 def tasks(protocol: Protocol, trials: int, seed: int) -> list[Task]:
     """Tasks of a run."""
-    return make_tasks(NAME, protocol, trials, seed)
+    return make_tasks(NAME, protocol, trials, seed, GROUPS)
 
 
 def work(task: Task) -> dict[str, list[list[int]]]:
     """Severity, windows and alarms of each configuration."""
-    return count_alarms(task, lambda kind, seed, trial: _fit(task[1], kind, seed, trial))
+    return count_alarms(task, partial(_fit, task[1]))
 
 
 @lru_cache(maxsize=2)
-def _fit(protocol_name: str, kind: str, seed: int, trial: int) -> Configurations:
+def _fit(protocol_name: str, kind: str, seed: int, trial: int, group: str) -> Bins | Distances:
     protocol = protocol_of(protocol_name)
     rng = rng_of(seed, kind, 0, trial + 1)
     reference = draw_sample(kind, 0, REFERENCE, protocol, rng, seed)
-    return fit_configurations(reference, protocol, rng, n_bins=N_BINS, top_q=TOP_Q, **settings_of(protocol))
+    if group == "bins":
+        return fit_bins(reference, protocol, rng, n_bins=N_BINS)
+    return fit_distances(reference, protocol, rng, n_bins=N_BINS, top_q=TOP_Q, **settings_of(protocol))
 
 
 def table_rows(done: list[Task], results: list[Any]) -> Rows:

@@ -15,7 +15,8 @@ class Protocol:
     one_reference : bool
         All windows are compared with one reference, so that the rate of false alarms is that of this reference.
     seeded_draws : bool
-        The samples of Experiments 1 to 3 are those of the scripts, drawn with their seeds (`experiments.scripted`).
+        The samples of Experiments 1 to 3, and the Arabic and insect windows of Experiment 4, are those of the scripts,
+        drawn with their seeds (`experiments.scripted`, `experiments.real`).
     truncated_poisson : bool
         The shift of the Poisson means is truncated: severities 0 to 3 are no drift, 4 to 7 are +1, 8 to 10 are +2.
     exact_missing_counts : bool
@@ -33,14 +34,18 @@ class Protocol:
         The imputers behind the learned distances are fitted again on the incomplete rows of each window.
     unclipped : bool
         Eq. (4) as printed: triangles that do not meet have a negative overlap, whose square counts as a large one.
+    scripted_bins : bool
+        K-means starts as in scikit-learn of 2019 with seed 0 (`experiments.clustering`).
     kept_null : bool
-        The null distribution of MMD is that of the first window for all windows.
+        The null distribution of MMD is that of the first window for all windows, with the scripts' permutations.
     near_neighbours : bool
         The spanning tree of MWW is taken from a graph of the ten nearest neighbours.
     fixed_threshold : bool
-        QuantTree alarms above 33.4 (500 rows, 10 bins) or 59.96 (1,000 rows, 20 bins).
+        QuantTree alarms above 33.4 (500 rows, 10 bins) or 59.96 (1,000 rows, 20 bins); its trees are those of the
+        scripts' seed, first the tree of the imputed reference, then that of the complete one.
     reused_rows : bool
-        ME chooses its locations on a tenth of the rows, and tests on all of them.
+        ME chooses its locations on a tenth of the rows, by gradient ascent from the scripts' seeds, and tests on all of
+        them in pairs, without regularisation.
     """
 
     name: str
@@ -54,6 +59,7 @@ class Protocol:
     ordered_pairs: bool
     refit_imputers: bool
     unclipped: bool
+    scripted_bins: bool
     kept_null: bool
     near_neighbours: bool
     fixed_threshold: bool

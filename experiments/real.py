@@ -12,7 +12,7 @@ import numpy as np
 
 from gapdrift._typing import Indices, Matrix
 
-__all__ = ["DIRECTIONS", "SETS", "RealSet", "data_folder", "draw_rows", "load"]
+__all__ = ["DIRECTIONS", "SCRIPTED_SETS", "SETS", "RealSet", "data_folder", "draw_rows", "load", "scripted_rows"]
 
 
 N_ROWS = 1_000
@@ -43,6 +43,15 @@ class RealSet:
 SETS = ("higgs", "arabic", "insects")
 """Real-I, Real-II and Real-III of the paper's Tables 9 and 10."""
 
+SCRIPTED_SETS = ("arabic", "insects")
+"""Sets whose files are public with the scripts, so that the authors' windows can be drawn again."""
+
+SCRIPTS_SEED = 2
+"""Seed of numpy's old generator with which the scripts draw the rows of all windows."""
+
+SCRIPTED_WINDOWS = 500
+"""Windows of each kind that the scripts draw."""
+
 
 def data_folder() -> Path:
     """Folder named by GAPDRIFT_DATA, or the one beside the repository."""
@@ -62,6 +71,86 @@ def draw_rows(real: RealSet, population: int, rng: np.random.Generator, used: In
         taken[used] = True
     parts = [rng.choice(rows[~taken[rows]], number, replace=False) for rows, number in real.populations[population]]
     return rng.permutation(np.concatenate(parts))
+
+
+@dataclass(frozen=True, eq=False)
+class ScriptedRows:
+    """Positions of the rows of one direction, as the scripts draw them.
+
+    Parameters
+    ----------
+    reference : (1000,) array
+    windows : (windows, 2, 1000) array
+        Without drift and with it.
+    """
+
+    reference: Indices
+    windows: Indices
+
+
+@cache
+def scripted_rows(name: str, folder: str, seed: int = 0, n_windows: int = SCRIPTED_WINDOWS) -> dict[str, ScriptedRows]:
+    """Rows of reference and windows, by direction.
+
+    Parameters
+    ----------
+    name : str
+        One of `SCRIPTED_SETS`.
+    folder : str
+        Of the data.
+    seed : int, default 0
+        0 gives the windows of the paper.
+    n_windows : int, default 500
+
+    Notes
+    -----
+    Arabic digits: both pools are shuffled, the first 1,000 rows of each are the references and leave their pool; for
+    each window both pools are shuffled again, once for each direction. Insects: the rows of each class are shuffled,
+    the first ones are the reference; each window shuffles the rest of each class and takes the first ones.
+    """
+    real = load(name, folder)
+    state = np.random.RandomState(SCRIPTS_SEED + seed)
+    draw = {"arabic": _shuffled_pools, "insects": _shuffled_classes}[name]
+    return draw(real, state, n_windows)
+
+
+def _shuffled_pools(real: RealSet, state: np.random.RandomState, n_windows: int) -> dict[str, ScriptedRows]:
+    pools = [np.concatenate([rows for rows, _ in population]) for population in real.populations]
+    for pool in pools:
+        state.shuffle(pool)
+    references = [pool[:N_ROWS].copy() for pool in pools]
+    pools = [pool[N_ROWS:] for pool in pools]
+    windows = np.empty((len(DIRECTIONS), n_windows, 2, N_ROWS), dtype=np.intp)
+    for number in range(n_windows):
+        for direction in range(len(DIRECTIONS)):
+            for pool in pools:
+                state.shuffle(pool)
+            for drifted in range(2):
+                windows[direction, number, drifted] = pools[(direction + drifted) % 2][:N_ROWS]
+    return {name: ScriptedRows(references[place], windows[place]) for place, name in enumerate(DIRECTIONS)}
+
+
+def _shuffled_classes(real: RealSet, state: np.random.RandomState, n_windows: int) -> dict[str, ScriptedRows]:
+    classes = [rows.copy() for rows, _ in real.populations[0]]
+    for rows in classes:
+        state.shuffle(rows)
+    sizes = [[number for _, number in population] for population in real.populations]
+    references = [_first_of(classes, numbers) for numbers in sizes]
+    rests = [[rows[number:].copy() for rows, number in zip(classes, numbers, strict=True)] for numbers in sizes]
+    windows = np.empty((len(DIRECTIONS), n_windows, 2, N_ROWS), dtype=np.intp)
+    for number in range(n_windows):
+        for direction, rest in enumerate(rests):
+            for drifted in range(2):
+                for rows in rest:
+                    state.shuffle(rows)
+                chosen = _first_of(rest, sizes[(direction + drifted) % 2])
+                state.shuffle(chosen)
+                windows[direction, number, drifted] = chosen
+    return {name: ScriptedRows(references[place], windows[place]) for place, name in enumerate(DIRECTIONS)}
+
+
+def _first_of(classes: list[Indices], numbers: list[int]) -> Indices:
+    return np.concatenate([rows[:number] for rows, number in zip(classes, numbers, strict=True)])
 
 
 def _read(folder: Path, name: str) -> Any:

@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from experiments.journal import Journal
 
-__all__ = ["RESULTS", "Rows", "provenance", "read_rows", "run_tasks", "write_rows"]
+__all__ = ["RESULTS", "Rows", "commit_of_code", "provenance", "read_rows", "run_tasks", "write_rows"]
 
 Rows = list[dict[str, Any]]
 
@@ -26,8 +26,8 @@ RESULTS = Path(__file__).parent / "results"
 PACKAGES = ("gapdrift", "numpy", "scipy", "scikit-learn", "torch")
 
 
-def run_tasks(work: Callable[[Any], Any], tasks: Sequence[Any], journal: Journal, jobs: int) -> list[Any]:
-    """Results of all tasks, in their order; tasks in the journal are not run again.
+def run_tasks(work: Callable[[Any], Any], tasks: Sequence[Any], journal: Journal, jobs: int) -> None:
+    """Run the tasks that the journal lacks.
 
     Parameters
     ----------
@@ -49,7 +49,6 @@ def run_tasks(work: Callable[[Any], Any], tasks: Sequence[Any], journal: Journal
                 _show(done, len(left), start)
     else:
         _run_apart(work, left, journal, jobs, start)
-    return [journal.get(task) for task in tasks]
 
 
 def _run_apart(work: Callable[[Any], Any], left: list[Any], journal: Journal, jobs: int, start: float) -> None:
@@ -75,11 +74,25 @@ def _show(done: int, total: int, start: float) -> None:
     print(f"\r\033[K[{bar:<30}] {done} of {total} {left}", end=end, file=sys.stderr, flush=True)
 
 
-def provenance(command: Sequence[str], seed: int) -> dict[str, Any]:
-    """How a table was made: command, commit, seed and versions, without the time, so that it can be reproduced."""
+def provenance(
+    command: Sequence[str], seed: int, tasks: Sequence[Any], journal: Journal, group_of: Callable[[Any], str]
+) -> dict[str, Any]:
+    """How a table was made: command, commits, seed and versions, without the time, so that it can be reproduced.
+
+    ``results`` has for each group of methods how many of its tasks are finished, of how many, and by which commits of
+    the code.
+    """
+    groups: dict[str, Any] = {}
+    for task in tasks:
+        group = groups.setdefault(group_of(task), {"tasks": 0, "finished": 0, "commits": {}})
+        group["tasks"] += 1
+        if task in journal:
+            group["finished"] += 1
+            commit = journal.commit_of(task)
+            group["commits"][commit] = group["commits"].get(commit, 0) + 1
     return {
         "command": " ".join(["python -m experiments", *command]),
-        "commit": _commit(),
+        "results": groups,
         "seed": seed,
         "python": platform.python_version(),
         "packages": {name: _version(name) for name in PACKAGES},
@@ -93,7 +106,7 @@ def _version(name: str) -> str:
         return "not installed"
 
 
-def _commit() -> str:
+def commit_of_code() -> str:
     """Commit of the code, marked as dirty if anything but the results differs from it."""
     git = ["git", "-C", str(Path(__file__).parent)]
     changed = [*git, "diff", "--quiet", "HEAD", "--", ":/", ":(top,exclude)experiments/results"]

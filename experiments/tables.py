@@ -8,7 +8,7 @@ import numpy as np
 
 from experiments.catalogue import path_of
 from experiments.competitors import COMPETITORS, OURS
-from experiments.configurations import CONFIGURATIONS, LIBRARY
+from experiments.configurations import CONFIGURATIONS, WALD
 from experiments.detection import KINDS, SEVERITIES
 from experiments.experiment1 import DISTANCES, VALUES
 from experiments.real import DIRECTIONS, SETS
@@ -34,6 +34,15 @@ IMPUTATIONS = dict(
     )
 )
 
+REAL_ROWS = {
+    "MDL": "MV Impute",
+    "learned distances": "MDL",
+    "MDL-FWF-Gau-TopQ": "MDL-FWF-Gau-TopQ",
+    "MDL-FWF-Tri-TopQ": "MDL-FWF-Tri-TopQ",
+}
+"""Rows of Tables 9 and 10 and the configurations behind them: in the authors' scripts row "MDL" is k-means of imputed
+data, configuration 2; configuration 3, which Table 3 calls MDL, has no row in the paper."""
+
 Ratios = dict[tuple[str, int], float]
 """Ratio of alarms by kind of drift and severity."""
 
@@ -53,11 +62,11 @@ class Table:
 
 
 def ratios_of(name: str, protocol: str, folder: Path) -> dict[str, Ratios]:
-    """Ratios of alarms of a detection run, by method."""
+    """Ratios of alarms of a detection run, by method; those not run for all kinds and severities are absent."""
     found: dict[str, Ratios] = {}
     for row in read_rows(path_of(name, protocol, folder)):
         found.setdefault(row["method"], {})[row["drift"], int(row["severity"])] = float(row["ratio"])
-    return found
+    return {method: ratios for method, ratios in found.items() if len(ratios) == len(KINDS) * len(SEVERITIES)}
 
 
 def by_severity(ratios: Ratios) -> list[float]:
@@ -68,13 +77,15 @@ def by_severity(ratios: Ratios) -> list[float]:
 def all_ratios(protocol: str, folder: Path) -> dict[str, tuple[Ratios, Ratios]]:
     """Ratios of each method on complete data and with missing values."""
     ablation = ratios_of("experiment2", protocol, folder)
-    others = ratios_of("experiment3", protocol, folder)
-    found = {name: (others[f"{name} complete"], others[f"{name} missing"]) for name in (*COMPETITORS, OURS)}
-    for number, name in (("2", "MV Impute"), ("3", "MDL"), ("5.1", "MDL-FWF-Gau-TopQ"), ("5.2", "MDL-FWF-Tri-TopQ")):
-        found[name] = ablation["1"], ablation[number]
-    if LIBRARY in ablation:
-        found[LIBRARY] = ablation["1"], ablation[LIBRARY]
-    return found
+    found = ablation | ratios_of("experiment3", protocol, folder)
+    pairs = {name: (f"{name} complete", f"{name} missing") for name in (*COMPETITORS, OURS)}
+    pairs |= {CONFIGURATIONS[number]: ("1", number) for number in ("2", "3", "5.1", "5.2")}
+    pairs[WALD] = f"{WALD} complete", WALD
+    return {
+        method: (found[complete], found[missing])
+        for method, (complete, missing) in pairs.items()
+        if complete in found and missing in found
+    }
 
 
 def correlation(one: Ratios, two: Ratios) -> float:
@@ -110,7 +121,8 @@ def _beside(title: str, published: Mapping[str, list[float]], reproduced: Mappin
 
 
 def _numbers(values: Iterable[float], *, sign: bool = False) -> list[str]:
-    return [f"{value:+.3f}" if sign else f"{value:.3f}" for value in values]
+    """Numbers as text; those of runs that are not finished are left empty."""
+    return ["" if np.isnan(value) else f"{value:+.3f}" if sign else f"{value:.3f}" for value in values]
 
 
 def table_3(protocol: str, folder: Path) -> Table:
@@ -121,8 +133,8 @@ def table_3(protocol: str, folder: Path) -> Table:
         number: f"{number}. {name}" if number in "123" else f"{number} {name}"
         for number, name in CONFIGURATIONS.items()
     }
-    names |= {LIBRARY: LIBRARY} if LIBRARY in found else {}
-    reproduced = {name: by_severity(found[number]) for number, name in names.items()}
+    names[WALD] = WALD
+    reproduced = {name: by_severity(found[number]) for number, name in names.items() if number in found}
     return _beside(f"Table 3, ablation ({protocol})", published, reproduced)
 
 
@@ -148,6 +160,7 @@ def table_correlations(protocol: str, folder: Path) -> Table:
     ours = {
         ("2", CONFIGURATIONS[number]): correlation(ablation["1"], ablation[number])
         for number in list(CONFIGURATIONS)[1:]
+        if "1" in ablation and number in ablation
     }
     for method, pair in all_ratios(protocol, folder).items():
         if method not in {"MV Impute", "MDL"}:
@@ -210,11 +223,13 @@ def real_errors(protocol: str, folder: Path, error: str) -> dict[str, list[float
         for row in read_rows(path_of("experiment4", protocol, folder))
     }
     pairs = {name: (f"{name} missing", f"{name} complete") for name in (*COMPETITORS, OURS)}
-    own = ("MV Impute", "MDL", "MDL-FWF-Gau-TopQ", "MDL-FWF-Tri-TopQ", LIBRARY)
-    seen = {method for _, _, method in found}
-    pairs |= {name: (name, "Complete") for name in own if name in seen}
+    pairs |= {name: (own, "Complete") for name, own in REAL_ROWS.items()} | {WALD: (WALD, f"{WALD} complete")}
     places = [(name, direction) for name in SETS for direction in DIRECTIONS]
-    return {method: [found[*place, side] for place in places for side in sides] for method, sides in pairs.items()}
+    return {
+        method: [found.get((*place, side), np.nan) for place in places for side in sides]
+        for method, sides in pairs.items()
+        if any((*place, side) in found for place in places for side in sides)
+    }
 
 
 def _real(title: str, name: str, error: str, protocol: str, folder: Path) -> Table:
@@ -227,13 +242,15 @@ def _real(title: str, name: str, error: str, protocol: str, folder: Path) -> Tab
     ]
     theirs = {row["method"]: [float(row[column]) for column in columns] for row in published_rows(name)}
     totals = {method: _total(errors) for method, errors in ours.items()}
-    ranks = {method: rank for rank, method in enumerate(sorted(totals, key=lambda method: totals[method]), 1)}
+    whole = sorted((method for method in totals if not np.isnan(totals[method])), key=lambda method: totals[method])
+    ranks = {method: str(rank) for rank, method in enumerate(whole, 1)}
     printed = {row["method"]: (row["total_difference"], row["rank"]) for row in published_rows(name)}
     rows: list[tuple[str, ...]] = []
     for method, errors in ours.items():
         if method in theirs:
             rows.append((method, "published", *_numbers(theirs[method]), *printed[method]))
-        rows.append((method, "reproduced", *_numbers(errors), f"{totals[method]:.2f}", str(ranks[method])))
+        total = f"{totals[method]:.2f}" if method in ranks else ""
+        rows.append((method, "reproduced", *_numbers(errors), total, ranks.get(method, "")))
     header = (
         "method",
         "",
@@ -267,21 +284,20 @@ def table_agreement(protocol: str, folder: Path) -> Table:
     ratios = all_ratios(protocol, folder)
     type_1, type_2 = (real_errors(protocol, folder, error) for error in ("type_1", "type_2"))
     rows = []
+    real_names = {own: name for name, own in REAL_ROWS.items()}
     for method, (complete, missing) in ratios.items():
         synthetic = [abs(complete[key] - missing[key]) for key in complete]
-        real = [
-            abs(a - b)
-            for errors in (type_1[method], type_2[method])
-            for a, b in zip(errors[::2], errors[1::2], strict=True)
-        ]
+        name = real_names.get(method, method)
+        errors = np.array([table.get(name, [np.nan] * 12) for table in (type_1, type_2)])
+        real = np.abs(errors[:, ::2] - errors[:, 1::2]).ravel()
         false = [_mean(side[kind, 0] for kind in KINDS) for side in (complete, missing)]
-        false += [_mean(type_1[method][1::2]), _mean(type_1[method][::2])]
-        means = [f"{mean:.4f}" for mean in (_mean(synthetic), _mean(real), _mean([*synthetic, *real]))]
+        false += [_mean(errors[0, 1::2]), _mean(errors[0, ::2])]
+        means = ["" if np.isnan(mean) else f"{mean:.4f}" for mean in (_mean(synthetic), _mean(real))]
         rows.append((method, *means, *_numbers(false)))
-    rows.sort(key=lambda row: row[3])
+    rows.sort(key=lambda row: row[1])
     header = (
-        *("method", "synthetic", "real", "together", "false alarms, complete", "with gaps"),
-        *("false alarms on real data, complete", "with gaps"),
+        *("method", "synthetic", "real", "false alarms, complete", "with missing values"),
+        *("false alarms on real data, complete", "with missing values"),
     )
     return Table(f"Mean |missing - complete| ({protocol})", header, tuple(rows))
 

@@ -80,6 +80,7 @@ CASES = {
     "outliers": (lambda: gd.DriftDetector(random_state=8), lambda n, rng: outliers(n, 4, rng)),
     "published": (lambda: gd.MDLFWF(random_state=0), lambda n, rng: numbers(n, 4, rng)),
     "gaussian": (lambda: gd.MDLFWF(membership="gaussian", top_q=None, random_state=1), mixed),
+    "wald": (lambda: gd.MDLFWF(test="wald", random_state=1), lambda n, rng: numbers(n, 4, rng)),
     "crisp, linear": (
         lambda: gd.MDLFWF(membership="crisp", n_bins=7, regressor=LinearRegression(), imputers=["mean", "iterative"]),
         lambda n, rng: numbers(n, 4, rng),
@@ -89,7 +90,7 @@ CASES = {
         lambda n, rng: numbers(n, 35, rng, missing=0.02),
     ),
     "gradient boosting": (
-        lambda: gd.MDLFWF.as_published(
+        lambda: gd.MDLFWF.with_published_regressor(
             regressor=GradientBoostingRegressor(loss="huber", n_estimators=12, max_depth=4), max_pairs=2_000
         ),
         lambda n, rng: numbers(n, 3, rng),

@@ -8,8 +8,10 @@ from numpy.typing import ArrayLike
 from gapdrift._typing import Matrix
 from gapdrift.errors import InputError, ParameterError
 
-__all__ = ["Baseline", "FittedBaseline", "Outcome", "as_sample", "first_window", "positive"]
+__all__ = ["Baseline", "FittedBaseline", "Outcome", "Rng", "as_sample", "first_window", "positive"]
 
+Rng = np.random.Generator | np.random.RandomState
+"""Generator of a fit; published settings draw by numpy's old one, as the scripts did."""
 
 SMALLEST = float(np.finfo(float).tiny)
 
@@ -53,7 +55,7 @@ class Baseline(Protocol):
     read it; it is handed in, not remembered, so that an outcome never depends on which windows were tested before.
     """
 
-    def fit(self, reference: ArrayLike, rng: np.random.Generator, first: ArrayLike | None = None) -> FittedBaseline:
+    def fit(self, reference: ArrayLike, rng: Rng, first: ArrayLike | None = None) -> FittedBaseline:
         """Test against this reference."""
         ...
 

@@ -11,7 +11,7 @@ from scipy.spatial.distance import cdist
 from scipy.stats import norm
 from sklearn.neighbors import NearestNeighbors
 
-from experiments.baselines._seam import SMALLEST, Outcome, as_sample, positive
+from experiments.baselines._seam import SMALLEST, Outcome, Rng, as_sample, positive
 from gapdrift._typing import Matrix
 from gapdrift._validation import check_choice, check_count
 
@@ -64,7 +64,13 @@ def spanning_tree(points: Matrix) -> Edges:
     return edges
 
 
-def neighbour_forest(points: Matrix, n_neighbours: int = 10, *, zeros: Literal["kept", "lost"] = "kept") -> Edges:
+def neighbour_forest(
+    points: Matrix,
+    n_neighbours: int = 10,
+    *,
+    zeros: Literal["kept", "lost"] = "kept",
+    ties: Literal["stable", "introsort"] = "stable",
+) -> Edges:
     """Edges of a minimum spanning forest of the nearest-neighbour graph, as pairs of rows.
 
     Parameters
@@ -73,6 +79,9 @@ def neighbour_forest(points: Matrix, n_neighbours: int = 10, *, zeros: Literal["
     n_neighbours : int, default=10
     zeros : {"kept", "lost"}, default="kept"
         "lost": edges of length 0, between equal rows, vanish, as they do where a sparse matrix takes 0 for "no edge".
+    ties : {"stable", "introsort"}, default="stable"
+        Order in which equally long edges are tried, which decides between minimal trees: that of the rows, or, as in
+        scipy of 2019, that in which numpy's introsort leaves them.
 
     Notes
     -----
@@ -91,8 +100,15 @@ def neighbour_forest(points: Matrix, n_neighbours: int = 10, *, zeros: Literal["
         # Sparse graphs take 0 for "no edge"; this is smaller than every other distance.
         distances = np.maximum(distances, SMALLEST)
     starts = np.arange(len(points) + 1) * count
-    graph = csr_array((distances.ravel(), rows.ravel(), starts), shape=(len(points), len(points)))
-    return np.stack(minimum_spanning_tree(graph).nonzero(), axis=1).astype(np.intp)
+    lengths = distances.ravel()
+    # Numbers of this type are never sorted by vector instructions, which leave ties in another order.
+    order = np.argsort(lengths.astype(np.longdouble), kind="stable" if ties == "stable" else "quicksort")
+    ranks = np.empty(len(lengths))
+    ranks[order] = np.arange(1.0, len(lengths) + 1)
+    graph = csr_array((ranks, rows.ravel(), starts), shape=(len(points), len(points)))
+    tree = minimum_spanning_tree(graph).tocoo()
+    kept = lengths[order[tree.data.astype(np.intp) - 1]] > 0
+    return np.stack([tree.row[kept], tree.col[kept]], axis=1).astype(np.intp)
 
 
 def statistic(edges: Edges, n_first: int) -> int:
@@ -159,6 +175,8 @@ class FriedmanRafsky:
         With "runs" the statistic is the number of rows less the edges within a sample.
     zeros : {"kept", "lost"}, default="kept"
         Published quirk: edges between equal rows vanish from the nearest-neighbour graph.
+    ties : {"stable", "introsort"}, default="stable"
+        Published quirk: equally long edges of the nearest-neighbour graph are tried in the order of an unstable sort.
     order : {"random", "given"}, default="random"
         Which of several minimal trees is taken depends on the order of the rows. "random" shuffles the joint sample;
         "given", a published quirk, has the reference's rows first, so that the tree may know the samples.
@@ -181,6 +199,7 @@ class FriedmanRafsky:
     n_neighbours: int = 10
     moments: Literal["tree", "runs"] = "tree"
     zeros: Literal["kept", "lost"] = "kept"
+    ties: Literal["stable", "introsort"] = "stable"
     order: Literal["random", "given"] = "random"
 
     def __post_init__(self) -> None:
@@ -188,6 +207,7 @@ class FriedmanRafsky:
         check_count("n_neighbours", self.n_neighbours, 1)
         check_choice("moments", self.moments, ("tree", "runs"))
         check_choice("zeros", self.zeros, ("kept", "lost") if self.graph == "knn" else ("kept",))
+        check_choice("ties", self.ties, ("stable", "introsort") if self.graph == "knn" else ("stable",))
         check_choice("order", self.order, ("random", "given"))
 
     @classmethod
@@ -199,12 +219,12 @@ class FriedmanRafsky:
         >>> FriedmanRafsky.as_published().graph
         'knn'
         """
-        return cls(graph="knn", moments="runs", zeros="lost", order="given")
+        return cls(graph="knn", moments="runs", zeros="lost", ties="introsort", order="given")
 
     def fit(
         self,
         reference: ArrayLike,
-        rng: np.random.Generator,  # noqa: ARG002
+        rng: Rng,  # noqa: ARG002
         first: ArrayLike | None = None,  # noqa: ARG002
     ) -> "FittedFriedmanRafsky":
         """Test against this reference."""
@@ -242,4 +262,6 @@ class FittedFriedmanRafsky:
         order = rng.permutation(len(points)) if shuffled else np.arange(len(points))
         if self.settings.graph == "exact":
             return order[spanning_tree(points[order])]
-        return order[neighbour_forest(points[order], self.settings.n_neighbours, zeros=self.settings.zeros)]
+        settings = self.settings
+        forest = neighbour_forest(points[order], settings.n_neighbours, zeros=settings.zeros, ties=settings.ties)
+        return order[forest]

@@ -1,7 +1,7 @@
 """Mean-embedding test (Jitkrittum et al. 2016): mean kernel values at a few locations made to tell samples apart."""
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -9,9 +9,11 @@ from scipy.optimize import minimize
 from scipy.spatial.distance import cdist, pdist
 from scipy.stats import chi2
 
-from experiments.baselines._seam import Outcome, as_sample, first_window, positive
+from experiments.baselines._ascent import Locations, ascend, paired_statistic, scripts_rows
+from experiments.baselines._seam import Outcome, Rng, as_sample, first_window, positive
 from gapdrift._typing import Matrix
 from gapdrift._validation import check_choice, check_count, check_nonnegative
+from gapdrift.errors import InputError
 
 __all__ = ["FittedMeanEmbedding", "Locations", "MeanEmbedding", "optimise", "statistic", "statistic_and_gradient"]
 
@@ -19,13 +21,6 @@ GRID = 2.0 ** np.linspace(-1.5, 2.0, 8)
 """Starting widths, in medians of the distances."""
 MAX_WIDTH_RATIO = 16.0
 """The width stays within this factor of the median distance."""
-
-
-class Locations(NamedTuple):
-    """Where two samples are compared: (J, columns) points, and the width of the kernel."""
-
-    points: Matrix
-    width: float
 
 
 def statistic(x: Matrix, y: Matrix, locations: Locations, regularisation: float = 1e-5) -> float:
@@ -89,7 +84,7 @@ def optimise(
     x: Matrix,
     y: Matrix,
     n_locations: int,
-    rng: np.random.Generator,
+    rng: Rng,
     *,
     regularisation: float = 1e-5,
     max_iter: int = 100,
@@ -156,6 +151,9 @@ class MeanEmbedding:
         quirk: locations from a tenth of the rows, test on all, those included.
     locations : {"each", "first"}, default="each"
         Published quirk: the locations of the first window serve all later ones.
+    climb : {"L-BFGS-B", "ascent"}, default="L-BFGS-B"
+        How locations are found. "ascent", of the published scripts: plain gradient ascent from fixed seeds; rows are
+        then taken in pairs, and the test has no regularisation (`experiments.baselines._ascent`).
     regularisation : float, default=1e-5
     max_iter : int, default=100
 
@@ -171,6 +169,7 @@ class MeanEmbedding:
     n_locations: int = 5
     split: Literal["half", "tenth"] = "half"
     locations: Literal["each", "first"] = "each"
+    climb: Literal["L-BFGS-B", "ascent"] = "L-BFGS-B"
     regularisation: float = 1e-5
     max_iter: int = 100
 
@@ -178,6 +177,9 @@ class MeanEmbedding:
         check_count("n_locations", self.n_locations, 1)
         check_choice("split", self.split, ("half", "tenth"))
         check_choice("locations", self.locations, ("each", "first"))
+        # Gradient ascent reuses the rows of one tenth for all windows; no other way was published.
+        reused = self.split == "tenth" and self.locations == "first"
+        check_choice("climb", self.climb, ("L-BFGS-B", "ascent") if reused else ("L-BFGS-B",))
         check_nonnegative("regularisation", self.regularisation)
         check_count("max_iter", self.max_iter, 1)
 
@@ -190,26 +192,27 @@ class MeanEmbedding:
         >>> MeanEmbedding.as_published().split
         'tenth'
         """
-        return cls(split="tenth", locations="first", max_iter=200)
+        return cls(split="tenth", locations="first", climb="ascent")
 
     @property
     def min_rows(self) -> int:
         """Smallest number of rows of a sample: each of its parts needs more rows than there are locations."""
         return (self.n_locations + 2) * (2 if self.split == "half" else 10)
 
-    def fit(
-        self, reference: ArrayLike, rng: np.random.Generator, first: ArrayLike | None = None
-    ) -> "FittedMeanEmbedding":
+    def fit(self, reference: ArrayLike, rng: Rng, first: ArrayLike | None = None) -> "FittedMeanEmbedding":
         """Test against this reference."""
         rows = as_sample("reference", reference, min_rows=self.min_rows)
         if self.locations == "each":
             return FittedMeanEmbedding(self, rows)
         start = first_window(first, rows.shape[1], 'locations="first"')
+        if self.climb == "ascent":
+            chosen = scripts_rows(_common_rows(rows, start))
+            return FittedMeanEmbedding(self, rows, ascend(rows[chosen], start[chosen], self.n_locations))
         return FittedMeanEmbedding(
             self, rows, self._optimise(_split(rows, self, rng)[0], _split(start, self, rng)[0], rng)
         )
 
-    def _optimise(self, x: Matrix, y: Matrix, rng: np.random.Generator) -> Locations:
+    def _optimise(self, x: Matrix, y: Matrix, rng: Rng) -> Locations:
         return optimise(x, y, self.n_locations, rng, regularisation=self.regularisation, max_iter=self.max_iter)
 
 
@@ -225,6 +228,10 @@ class FittedMeanEmbedding:
         """Statistic and p-value of a complete window."""
         settings = self.settings
         rows = as_sample("window", window, n_columns=self.reference.shape[1], min_rows=settings.min_rows)
+        if settings.climb == "ascent" and self.kept is not None:
+            _common_rows(self.reference, rows)
+            found = paired_statistic(self.reference, rows, self.kept)
+            return Outcome(found, positive(chi2.sf(found, settings.n_locations)))
         (x_train, x), (y_train, y) = (_split(part, settings, rng) for part in (self.reference, rows))
         locations = self.kept or settings._optimise(x_train, y_train, rng)
         found = statistic(x, y, locations, settings.regularisation)
@@ -235,7 +242,16 @@ class FittedMeanEmbedding:
         return self.test(window, rng).p_value
 
 
-def _split(rows: Matrix, settings: MeanEmbedding, rng: np.random.Generator) -> tuple[Matrix, Matrix]:
+def _common_rows(reference: Matrix, window: Matrix) -> int:
+    """Number of rows of both samples, which form pairs."""
+    if len(reference) != len(window):
+        raise InputError(
+            f"The window has {len(window)} rows, the reference {len(reference)}: expected as many, to pair them."
+        )
+    return len(reference)
+
+
+def _split(rows: Matrix, settings: MeanEmbedding, rng: Rng) -> tuple[Matrix, Matrix]:
     """Rows for the optimisation of the locations, and rows for the test."""
     shuffled = rows[rng.permutation(len(rows))]
     if settings.split == "half":
@@ -243,7 +259,7 @@ def _split(rows: Matrix, settings: MeanEmbedding, rng: np.random.Generator) -> t
     return shuffled[: len(rows) // 10], rows
 
 
-def _gaussian_like(rows: Matrix, rng: np.random.Generator) -> Matrix:
+def _gaussian_like(rows: Matrix, rng: Rng) -> Matrix:
     mixed = rng.normal(size=len(rows)) / np.sqrt(len(rows))
     centre = rows.mean(axis=0)
     return np.asarray(centre + mixed @ (rows - centre))

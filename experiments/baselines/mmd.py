@@ -7,13 +7,26 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist, pdist, squareform
 
-from experiments.baselines._seam import Outcome, as_sample, first_window
+from experiments.baselines._seam import Outcome, Rng, as_sample, first_window
 from gapdrift._typing import Matrix
 from gapdrift._validation import check_choice, check_count
+from gapdrift.errors import InputError
 
-__all__ = ["MMD", "FittedMMD", "KeptNull", "median_width", "permuted_statistics", "scripts_width", "statistic"]
+__all__ = [
+    "MMD",
+    "FittedMMD",
+    "KeptNull",
+    "median_width",
+    "permuted_statistics",
+    "scripts_null",
+    "scripts_width",
+    "statistic",
+]
 
 ROUNDING = 1e-12
+
+SCRIPTS_SEED = 8273
+"""Seed of the permutations of the published scripts."""
 
 
 def median_width(x: Matrix, y: Matrix) -> float:
@@ -113,6 +126,41 @@ def permuted_statistics(kernel: Matrix, n_first: int, permutations: int, rng: np
     return np.asarray(within / pairs_first + rest / pairs_second - 2.0 * between / (n_first * n_second))
 
 
+def scripts_null(kernel: Matrix, n_rows: int, permutations: int, seed: int = SCRIPTS_SEED) -> Matrix:
+    """Statistics of permuted samples as the published scripts compute them: (permutations,).
+
+    Parameters
+    ----------
+    kernel : (2 n, 2 n) array
+        Kernel of the joint sample with a zero diagonal; both samples have n rows.
+    n_rows : int
+        n.
+    permutations : int
+    seed : int
+        Of numpy's old generator.
+
+    Notes
+    -----
+    Unlike that of a window, the statistic of a permutation leaves out the pairs (x_i, y_i): it is a U-statistic of one
+    sample of pairs.
+
+    Examples
+    --------
+    >>> scripts_null(1.0 - np.eye(4), 2, 3).round(12).tolist()
+    [0.0, 0.0, 0.0]
+    """
+    state = np.random.RandomState(seed)
+    orders = np.stack([state.permutation(2 * n_rows) for _ in range(permutations)])
+    chosen = np.zeros((permutations, 2 * n_rows))
+    np.put_along_axis(chosen, orders[:, :n_rows], 1.0, axis=1)
+    products = chosen @ kernel
+    within = np.einsum("ij,ij->i", products, chosen)
+    rows = products.sum(axis=1)
+    between = rows - within - kernel[orders[:, :n_rows], orders[:, n_rows:]].sum(axis=1)
+    rest = kernel.sum() - 2.0 * rows + within
+    return np.asarray((within + rest - 2.0 * between) / (n_rows * (n_rows - 1)))
+
+
 @dataclass(frozen=True)
 class MMD:
     """Settings of the quadratic MMD test.
@@ -126,7 +174,8 @@ class MMD:
     width : {"joint", "first"}, default="joint"
         Published quirk: the width of the reference and the first window is kept.
     null : {"each", "first"}, default="each"
-        Published quirk: the permutation null of the first window serves all later ones. Needs ``width="first"``.
+        Published quirk: the permutation null of the first window serves all later ones, with the permutations of the
+        scripts, see `scripts_null`. Needs ``width="first"``.
 
     Examples
     --------
@@ -160,7 +209,7 @@ class MMD:
         """
         return cls(permutations=400, kernel="scripts", width="first", null="first")
 
-    def fit(self, reference: ArrayLike, rng: np.random.Generator, first: ArrayLike | None = None) -> "FittedMMD":
+    def fit(self, reference: ArrayLike, rng: Rng, first: ArrayLike | None = None) -> "FittedMMD":  # noqa: ARG002
         """Test against this reference."""
         rows = as_sample("reference", reference)
         fitted = FittedMMD(self, rows, pdist(rows, "sqeuclidean"))
@@ -170,7 +219,9 @@ class MMD:
         fitted = replace(fitted, width=(scripts_width if self.kernel == "scripts" else median_width)(rows, start))
         if self.null == "each":
             return fitted
-        null = permuted_statistics(fitted.joint_kernel(start), len(rows), self.permutations, rng)[1:]
+        if len(start) != len(rows):
+            raise InputError(f"The first window has {len(start)} rows, the reference {len(rows)}: expected as many.")
+        null = scripts_null(fitted.joint_kernel(start), len(rows), self.permutations)
         return replace(fitted, kept=KeptNull(null, float(_kernel(fitted.squares, fitted.width or 1.0).mean())))
 
 

@@ -1,29 +1,35 @@
 """QuantTree (Boracchi et al. 2018): a histogram of bins of equal probability whose null needs no distribution."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import NamedTuple
+from functools import lru_cache, partial
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from experiments.baselines._seam import Outcome, as_sample
+from experiments.baselines._seam import Outcome, Rng, as_sample
 from gapdrift._typing import Matrix
-from gapdrift._validation import check_count, check_nonnegative
+from gapdrift._validation import check_choice, check_count, check_nonnegative
 from gapdrift.errors import ParameterError
 
 __all__ = [
     "Cut",
     "FittedQuantTree",
+    "Interval",
     "QuantTree",
     "bin_sizes",
     "build",
+    "build_scripted",
+    "count_in_intervals",
     "count_rows",
     "null_statistics",
     "principal_axes",
     "statistic",
     "turn",
 ]
+
+Counter = Callable[[Matrix, np.random.Generator], NDArray[np.intp]]
 
 NULL_SEED = 2018
 """Seed of the simulated null distribution, which depends on three numbers only, so that every process has the same."""
@@ -60,13 +66,20 @@ def bin_sizes(n_rows: int, n_bins: int) -> tuple[int, ...]:
 def principal_axes(rows: Matrix) -> Matrix:
     """Directions in which rows vary most, from most to least, as rows of a matrix.
 
+    Notes
+    -----
+    An axis and its opposite are as good, but not to a tree that takes lower or upper tails. As in scikit-learn of
+    2019, the row that lies farthest out along an axis lies on its positive side.
+
     Examples
     --------
     >>> import numpy as np
-    >>> np.abs(principal_axes(np.array([[0.0, 0.0], [0.0, 2.0], [0.0, 4.0]]))[0])
+    >>> principal_axes(np.array([[0.0, 0.0], [0.0, 1.0], [0.0, 5.0]]))[0]
     array([0., 1.])
     """
-    return np.asarray(np.linalg.svd(rows - rows.mean(axis=0), full_matrices=False)[2])
+    along, _, axes = np.linalg.svd(rows - rows.mean(axis=0), full_matrices=False)
+    farthest = along[np.abs(along).argmax(axis=0), np.arange(along.shape[1])]
+    return np.asarray(axes * np.where(farthest < 0, -1.0, 1.0)[:, None])
 
 
 def turn(rows: Matrix, axes: Matrix) -> Matrix:
@@ -145,6 +158,68 @@ def count_rows(cuts: tuple[Cut, ...], rows: Matrix, rng: np.random.Generator) ->
     return np.array([*counts, len(rest)])
 
 
+class Interval(NamedTuple):
+    """One bin of the published scripts: the rows not yet in a bin with ``low`` < value of the column <= ``high``."""
+
+    column: int
+    low: float
+    high: float
+
+
+def build_scripted(reference: Matrix, n_bins: int, state: np.random.RandomState) -> tuple[Interval, ...]:
+    """Bins of the published scripts, all but the last, which is what the others leave.
+
+    Parameters
+    ----------
+    reference : (rows, columns) array
+    n_bins : int
+    state : numpy.random.RandomState
+        Draws as many numbers as the scripts do: two for each bin but the last, and one for that.
+
+    Notes
+    -----
+    L rows leave with each bin, but its edge is the next one of the rows that stay: a lower tail ends at the (L + 1)-th
+    smallest value, included, and so holds L + 1 rows of the reference, an upper one begins at the L-th largest, not
+    included, and holds L - 1.
+
+    Examples
+    --------
+    >>> build_scripted(np.arange(10.0)[:, None], 2, np.random.RandomState(1))
+    (Interval(column=0, low=5.0, high=inf),)
+    """
+    bins, rest = [], reference
+    lowest, highest = np.full(reference.shape[1], -np.inf), np.full(reference.shape[1], np.inf)
+    for size in bin_sizes(len(reference), n_bins)[:-1]:
+        column = int(state.randint(reference.shape[1]))
+        order = np.argsort(rest[:, column], kind="stable")
+        below = not state.randint(2)
+        edge = float(rest[order[size if below else -size], column])
+        bins.append(
+            Interval(column, float(lowest[column]), edge) if below else Interval(column, edge, float(highest[column]))
+        )
+        (lowest if below else highest)[column] = edge
+        rest = np.delete(rest, order[:size] if below else order[-size:], axis=0)
+    state.randint(reference.shape[1])
+    return tuple(bins)
+
+
+def count_in_intervals(bins: tuple[Interval, ...], rows: Matrix) -> NDArray[np.intp]:
+    """Rows in each bin of the published scripts: (bins + 1,).
+
+    Examples
+    --------
+    >>> tails = Interval(0, -np.inf, 1.0), Interval(0, 3.0, np.inf)
+    >>> count_in_intervals(tails, np.array([[1.0], [3.0], [4.0]])).tolist()
+    [1, 1, 1]
+    """
+    counts, rest = [], rows
+    for column, low, high in bins:
+        inside = (low < rest[:, column]) & (rest[:, column] <= high)
+        counts.append(int(np.count_nonzero(inside)))
+        rest = rest[~inside]
+    return np.array([*counts, len(rest)])
+
+
 def statistic(counts: NDArray[np.intp]) -> Matrix:
     """Pearson statistic of counts (..., bins) against equal shares.
 
@@ -212,6 +287,9 @@ class QuantTree:
         a significance level of 0.05 gave 0.07 false alarms with 4 columns, 0.15 with 10 and 0.70 with 50.
     threshold : float or None, default=None
         Fixed threshold that decides in place of the p-value.
+    bins : {"exact", "scripts"}, default="exact"
+        "scripts", a published quirk: bins that hold a row more or less than they should, see `build_scripted`; ``rng``
+        is then a ``RandomState``.
     simulations : int, default=100_000
         Of the null.
 
@@ -227,10 +305,12 @@ class QuantTree:
     n_bins: int | None = None
     pca: bool = False
     threshold: float | None = None
+    bins: Literal["exact", "scripts"] = "exact"
     simulations: int = 100_000
 
     def __post_init__(self) -> None:
         check_count("n_bins", self.n_bins, 2, optional=True)
+        check_choice("bins", self.bins, ("exact", "scripts"))
         check_count("simulations", self.simulations, 100)
         if self.threshold is not None:
             check_nonnegative("threshold", self.threshold)
@@ -247,9 +327,9 @@ class QuantTree:
         thresholds = {500: 33.4, 1000: 59.96}
         if n_rows not in thresholds:
             raise ParameterError(f"n_rows is {n_rows!r}, expected 500 or 1000: others have no published threshold.")
-        return cls(pca=True, threshold=thresholds[n_rows])
+        return cls(pca=True, threshold=thresholds[n_rows], bins="scripts")
 
-    def fit(self, reference: ArrayLike, rng: np.random.Generator, first: ArrayLike | None = None) -> "FittedQuantTree":  # noqa: ARG002
+    def fit(self, reference: ArrayLike, rng: Rng, first: ArrayLike | None = None) -> "FittedQuantTree":  # noqa: ARG002
         """Test against this reference."""
         rows = as_sample("reference", reference)
         n_bins = max(len(rows) // 50, 2) if self.n_bins is None else self.n_bins
@@ -258,23 +338,37 @@ class QuantTree:
                 f"n_bins is {n_bins} for {len(rows)} rows of the reference, expected at most one each."
             )
         axes = principal_axes(rows) if self.pca else np.eye(rows.shape[1])
-        return FittedQuantTree(self, build(turn(rows, axes), n_bins, rng), axes, len(rows))
+        return FittedQuantTree(self, self._counter(turn(rows, axes), n_bins, rng), n_bins, axes, len(rows))
+
+    def _counter(self, rows: Matrix, n_bins: int, rng: Rng) -> Counter:
+        """Function that counts the rows of a window in bins made of these rows."""
+        if self.bins == "exact":
+            if not isinstance(rng, np.random.Generator):
+                raise ParameterError(f"rng is a {type(rng).__name__}, expected a numpy Generator to draw the bins.")
+            return partial(count_rows, build(rows, n_bins, rng))
+        if not isinstance(rng, np.random.RandomState):
+            raise ParameterError(
+                f'rng is a {type(rng).__name__}, expected a RandomState, by which bins="scripts" draws.'
+            )
+        bins = build_scripted(rows, n_bins, rng)
+        return lambda window, _: count_in_intervals(bins, window)
 
 
 @dataclass(frozen=True, eq=False)
 class FittedQuantTree:
-    """The cuts of a reference, and the axes onto which it was rotated."""
+    """The bins of a reference, and the axes onto which it was rotated."""
 
     settings: QuantTree
-    cuts: tuple[Cut, ...]
+    count: Counter
+    n_bins: int
     axes: Matrix
     n_reference: int
 
     def test(self, window: ArrayLike, rng: np.random.Generator) -> Outcome:
         """Pearson statistic of the window's counts and its p-value."""
         rows = as_sample("window", window, n_columns=self.axes.shape[1], min_rows=1)
-        found = float(statistic(count_rows(self.cuts, turn(rows, self.axes), rng)))
-        null = null_statistics(self.n_reference, len(rows), len(self.cuts) + 1, self.settings.simulations)
+        found = float(statistic(self.count(turn(rows, self.axes), rng)))
+        null = null_statistics(self.n_reference, len(rows), self.n_bins, self.settings.simulations)
         above = len(null) - int(np.searchsorted(null, found, side="left"))
         return Outcome(found, (1 + above) / (len(null) + 1), self.settings.threshold)
 

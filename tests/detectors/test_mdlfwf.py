@@ -96,7 +96,7 @@ def test_parameters_follow_scikit_learn():
 
 
 def test_the_published_settings():
-    detector = gd.MDLFWF.as_published(alpha=0.1, n_splits=3)
+    detector = gd.MDLFWF.with_published_regressor(alpha=0.1, n_splits=3)
     assert isinstance(detector.regressor, GradientBoostingRegressor)
     assert (detector.regressor.loss, detector.regressor.n_estimators) == ("huber", 500)
     assert (detector.max_pairs, detector.n_splits, detector.alpha) == (None, 3, 0.1)
@@ -279,3 +279,49 @@ def test_fitted_detectors_travel(fitted, gaussian_drift):
 def test_centres_cannot_be_edited(fitted):
     with pytest.raises(ValueError, match="read-only"):
         fitted.centres_[0] = 0.0
+
+
+def test_wald_judges_the_same_frequencies(gaussian_drift):
+    reference = gaussian_drift.sample(500, severity=0, missing=0.2, rng=1)
+    window = gaussian_drift.sample(500, severity=6, missing=0.2, rng=2)
+    published, repaired = (gd.MDLFWF(random_state=0, test=test).fit(reference) for test in ("pearson", "wald"))
+    evidence = [detector.count(window) for detector in (published, repaired)]
+    np.testing.assert_array_equal(evidence[0].sums["weights"], evidence[1].sums["weights"])
+    results = [detector.test(each) for detector, each in zip((published, repaired), evidence, strict=True)]
+    assert [result.values.name for result in results] == ["pearson", "wald"]
+    assert results[1].p_value < results[0].p_value
+    halves = repaired.count(window[:200]) + repaired.count(window[200:])
+    np.testing.assert_allclose(halves.sums["products"], evidence[1].sums["products"])
+
+
+def test_wald_counts_the_reference_as_if_it_were_fresh(gaussian_drift):
+    """A row near the border of its bin may fall beyond it, once the bin is made without it."""
+    reference = gaussian_drift.sample(500, severity=0, missing=0, rng=1)
+    published, repaired = (gd.MDLFWF(random_state=0, test=test).fit(reference) for test in ("pearson", "wald"))
+    exact = published.reference_.partition.distances(reference)
+    own = exact.argmin(axis=1)
+    counts = np.zeros(10)
+    for row, bin_ in enumerate(own):
+        members = reference[(own == bin_) & (np.arange(500) != row)]
+        exact[row, bin_] = np.linalg.norm(reference[row] - members.mean(axis=0))
+        counts[exact[row].argmin()] += 1
+    np.testing.assert_array_equal(repaired.evidence_.sums["weights"], counts)
+    assert not np.array_equal(published.evidence_.sums["weights"], counts)
+
+
+def test_the_test_is_a_parameter_beside_the_method():
+    detector = gd.MDLFWF(test="wald")
+    assert detector.get_params()["test"] == "wald"
+    assert clone(detector).get_params()["test"] == "wald"
+    assert detector.set_params(test="pearson", top_q=2).frequency_test == "pearson"
+    assert callable(detector.test)
+    assert "test='wald'" in repr(gd.MDLFWF(test="wald"))
+    with pytest.raises(gd.errors.ParameterError, match="test is 'chi', expected"):
+        gd.MDLFWF(test="chi").fit(np.zeros((50, 2)))
+
+
+def test_a_window_without_rows_is_undetermined_by_wald(gaussian_drift):
+    detector = gd.MDLFWF(random_state=0, test="wald").fit(gaussian_drift.sample(200, severity=0, missing=0.2, rng=1))
+    result = detector.test(np.empty((0, 4)))
+    assert result.drift is None
+    assert "no rows" in result.warnings[-1]

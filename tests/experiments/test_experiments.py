@@ -1,6 +1,7 @@
 """The experiments as they are run: by name, in processes, killed and resumed."""
 
 import csv
+import json
 import os
 import signal
 import subprocess
@@ -12,10 +13,10 @@ import numpy as np
 import pytest
 
 from experiments import __main__ as command
-from experiments import experiment3
+from experiments import catalogue, experiment3
 from experiments.catalogue import RUNS, path_of
 from experiments.protocols import PROTOCOLS
-from experiments.real import SETS, draw_rows, load
+from experiments.real import DIRECTIONS, SCRIPTED_SETS, SETS, draw_rows, load, scripted_rows
 from experiments.tables import TABLES
 
 ROOT = Path(__file__).parents[2]
@@ -79,8 +80,10 @@ def test_the_same_seed_gives_the_same_result(protocol):
 def test_blocks_do_not_matter():
     """A window's outcome depends on its number, not on the block it was run in."""
     run = RUNS["experiment3"]
-    whole = run.work(["experiment3", "published", 3, "gaussian-mean", 4, 0, 4])
-    parts = [run.work(["experiment3", "published", 3, "gaussian-mean", 4, first, 2]) for first in (0, 2)]
+    whole = run.work(["experiment3", "published", 3, "gaussian-mean", 4, 0, 4, "QuantTree-ME-MMD"])
+    parts = [
+        run.work(["experiment3", "published", 3, "gaussian-mean", 4, first, 2, "QuantTree-ME-MMD"]) for first in (0, 2)
+    ]
     for method, ((_, windows, alarms),) in whole.items():
         assert windows == 4
         assert alarms == sum(part[method][0][2] for part in parts)
@@ -102,3 +105,63 @@ def test_published_tables_have_the_papers_shape():
     for name, rows in shapes.items():
         with (ROOT / "experiments" / "published" / f"{name}.csv").open() as file:
             assert len(list(csv.DictReader(file))) == rows
+
+
+@pytest.mark.real_data
+def test_windows_of_arabic_digits_are_those_of_the_scripts(real_data):
+    """Both pools shuffled, references removed, both shuffled again for each direction of each window."""
+    real = load("arabic", str(real_data))
+    pools = [np.concatenate([rows for rows, _ in population]) for population in real.populations]
+    state = np.random.RandomState(2)
+    order = [state.permutation(len(pool)) for pool in pools]
+    found = scripted_rows("arabic", str(real_data), n_windows=2)
+    np.testing.assert_array_equal(found["a"].reference, pools[0][order[0][:1000]])
+    np.testing.assert_array_equal(found["b"].reference, pools[1][order[1][:1000]])
+    rest = [pool[each[1000:]] for pool, each in zip(pools, order, strict=True)]
+    for number in range(2):
+        for direction in (0, 1):
+            rest = [rows[state.permutation(len(rows))] for rows in rest]
+            for drifted in (0, 1):
+                expected = rest[(direction + drifted) % 2][:1000]
+                np.testing.assert_array_equal(found["ab"[direction]].windows[number, drifted], expected)
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize("name", SCRIPTED_SETS)
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_windows_share_no_row_with_the_reference(real_data, name, direction):
+    real, place = load(name, str(real_data)), DIRECTIONS.index(direction)
+    found = scripted_rows(name, str(real_data), n_windows=3)[direction]
+    for window in found.windows:
+        for drifted, rows in enumerate(window):
+            assert len(set(rows.tolist())) == 1_000
+            # The pools of the Arabic digits share nine of ten groups, so only windows without drift are kept apart.
+            assert not (name == "insects" or not drifted) or not set(rows) & set(found.reference)
+            allowed = np.concatenate([rows for rows, _ in real.populations[(place + drifted) % 2]])
+            assert np.isin(rows, allowed).all()
+
+
+def test_code_that_is_not_committed_cannot_write_among_the_results(monkeypatch):
+    monkeypatch.setattr(catalogue, "commit_of_code", lambda: "0123abcd-dirty")
+    with pytest.raises(SystemExit, match="Commit it, or name another folder"):
+        command.main(["run", "experiment3", "--protocol", "sound", "--trials", "1", "--jobs", "1"])
+
+
+def test_methods_can_be_run_alone_and_say_how_far_they_are(tmp_path):
+    arguments = [
+        "run",
+        "experiment2",
+        "--protocol",
+        "sound",
+        "--trials",
+        "1",
+        "--jobs",
+        "1",
+        "--results",
+        str(tmp_path),
+    ]
+    command.main([*arguments, "--methods", "bins"])
+    found = json.loads(path_of("experiment2", "sound", tmp_path).with_suffix(".json").read_text())["results"]
+    assert found["bins"]["finished"] == found["bins"]["tasks"] == 5
+    assert sum(found["bins"]["commits"].values()) == 5
+    assert found["distances"] == {"tasks": 5, "finished": 0, "commits": {}}

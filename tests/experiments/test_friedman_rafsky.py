@@ -144,3 +144,21 @@ def test_the_tree_of_tied_rows_does_not_know_the_samples(rng):
     assert abs(mean_score(FriedmanRafsky())) < bound
     assert abs(mean_score(FriedmanRafsky(graph="knn"))) < bound
     assert abs(mean_score(FriedmanRafsky(order="given"))) > bound
+
+
+def test_ties_of_the_scripts_are_tried_in_the_order_of_an_unstable_sort(rng):
+    """Another tree of the same length; without ties there is only one."""
+    points = rng.poisson(5, size=(200, 3)).astype(float)
+
+    def length(edges):
+        return np.linalg.norm(points[edges[:, 0]] - points[edges[:, 1]], axis=1).sum()
+
+    def both(rows):
+        forests = [neighbour_forest(rows, ties=ties) for ties in ("stable", "introsort")]
+        return forests, [{frozenset(edge) for edge in forest.tolist()} for forest in forests]
+
+    (stable, unstable), edges = both(points)
+    assert length(stable) == pytest.approx(length(unstable))
+    assert edges[0] != edges[1]
+    _, edges = both(rng.normal(size=(200, 3)))
+    assert edges[0] == edges[1]

@@ -3,6 +3,7 @@ import pytest
 from scipy.optimize import approx_fprime
 from scipy.stats import binom, chi2, kstest
 
+from experiments.baselines import _ascent
 from experiments.baselines.mean_embedding import (
     Locations,
     MeanEmbedding,
@@ -87,7 +88,7 @@ def test_half_is_optimised_and_the_other_half_tested(rng, monkeypatch):
 
 def test_first_locations_are_kept(rng):
     reference, first, later = rng.normal(size=(3, 100, 2))
-    fitted = MeanEmbedding.as_published().fit(reference, rng, first=first)
+    fitted = MeanEmbedding(split="tenth", locations="first").fit(reference, rng, first=first)
     assert fitted.kept is not None
     assert fitted.test(later, rng).statistic == pytest.approx(statistic(reference, later, fitted.kept))
 
@@ -99,3 +100,44 @@ def test_false_alarms_hold(rng):
         x, y = rng.normal(size=(2, 200, 3))
         rejected += MeanEmbedding(max_iter=30).fit(x, rng).p_value(y, rng) <= 0.05
     assert binom.ppf(1e-3, trials, 0.03) <= rejected <= binom.ppf(1 - 1e-3, trials, 0.05)
+
+
+def test_the_published_test_takes_rows_in_pairs_without_regularisation(rng):
+    reference, first, later = rng.normal(size=(3, 200, 2))
+    fitted = MeanEmbedding.as_published().fit(reference, rng, first=first)
+    points, width = fitted.kept
+    assert points.shape == (5, 2)
+    expected = naive.paired_mean_embedding(reference, later, points, width, 0.0)
+    assert fitted.test(later, rng).statistic == pytest.approx(expected, rel=1e-6)
+
+
+def test_the_gradient_of_the_ascent_is_that_of_its_statistic(rng):
+    x, y = rng.normal(size=(30, 2)), rng.normal(size=(30, 2)) + 0.5
+    points, width = rng.normal(size=(3, 2)), 1.3
+    value, slope = _ascent._climb(x, y, Locations(points, width))
+    scaled = naive.paired_mean_embedding(x, y, points, width, 1e-5 * 30 / 29) * 30 / 29  # covariance over n, not n - 1
+    assert value == pytest.approx(scaled)
+    for place in np.ndindex(points.shape):
+        moved = [points.copy(), points.copy()]
+        moved[0][place] += 1e-6
+        moved[1][place] -= 1e-6
+        up, down = (_ascent._climb(x, y, Locations(each, width))[0] for each in moved)
+        assert slope.points[place] == pytest.approx((up - down) / 2e-6, rel=1e-4)
+    up, down = (_ascent._climb(x, y, Locations(points, width + step))[0] for step in (1e-6, -1e-6))
+    assert slope.width == pytest.approx((up - down) / 2e-6, rel=1e-4)
+
+
+def test_the_ascent_climbs_and_is_always_the_same(rng):
+    x, y = rng.normal(size=(50, 3)), rng.normal(size=(50, 3)) + 0.3
+    found = _ascent.ascend(x, y, 5)
+    start = Locations(_ascent._first_points(x, y, 5, None), found.width)
+    assert _ascent.paired_statistic(x, y, found) > _ascent.paired_statistic(x, y, start)
+    np.testing.assert_array_equal(_ascent.ascend(x, y, 5).points, found.points)
+    assert not np.allclose(_ascent.ascend(x, y, 5, np.random.default_rng(1)).points, found.points)
+
+
+def test_first_points_are_numpys_old_draws(rng):
+    x, y = rng.normal(size=(40, 3)), rng.exponential(size=(40, 3))
+    state = np.random.RandomState(0)
+    drawn = [state.multivariate_normal(rows.mean(axis=0), _ascent._shrunk(rows), n) for rows, n in ((x, 2), (y, 3))]
+    np.testing.assert_allclose(_ascent._first_points(x, y, 5, None), np.vstack(drawn))

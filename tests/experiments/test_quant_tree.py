@@ -6,12 +6,15 @@ from experiments.baselines.quant_tree import (
     QuantTree,
     bin_sizes,
     build,
+    build_scripted,
+    count_in_intervals,
     count_rows,
     null_statistics,
     principal_axes,
     statistic,
     turn,
 )
+from gapdrift.errors import ParameterError
 from tests.experiments import naive
 
 DISTRIBUTIONS = {
@@ -130,8 +133,8 @@ def test_fixed_threshold_decides(rng):
 
 
 def test_number_of_bins_is_the_papers(rng):
-    assert len(QuantTree().fit(rng.normal(size=(500, 2)), rng).cuts) == 9
-    assert len(QuantTree().fit(rng.normal(size=(20, 2)), rng).cuts) == 1
+    assert QuantTree().fit(rng.normal(size=(500, 2)), rng).n_bins == 10
+    assert QuantTree().fit(rng.normal(size=(20, 2)), rng).n_bins == 2
 
 
 def test_axes_are_those_of_the_reference(rng):
@@ -146,3 +149,41 @@ def test_axes_are_those_of_the_reference(rng):
 def test_turned_rows_round_alone_as_in_a_crowd(rng):
     rows, axes = rng.normal(size=(101, 7)), principal_axes(rng.normal(size=(50, 7)))
     np.testing.assert_array_equal(turn(rows, axes), np.vstack([turn(rows[[row]], axes) for row in range(101)]))
+
+
+def test_bins_of_the_scripts_are_drawn_by_numpys_old_generator(rng):
+    """Two numbers for each bin but the last, and one for that: a second tree goes on where the first ended."""
+    rows = rng.normal(size=(100, 3))
+    state, drawn = np.random.RandomState(0), np.random.RandomState(0)
+    bins = [*build_scripted(rows, 4, state), *build_scripted(rows, 4, state)]
+    for tree in (bins[:3], bins[3:]):
+        for number, found in enumerate(tree):
+            assert found.column == drawn.randint(3)
+            lower = drawn.choice([True, False])
+            earlier = [other for other in tree[:number] if other.column == found.column]
+            assert (found.high if lower else found.low) in rows[:, found.column]
+            open_end = found.low if lower else found.high
+            assert np.isinf(open_end) or open_end in [edge for other in earlier for edge in other[1:]]
+        drawn.randint(3)
+
+
+def test_bins_of_the_scripts_hold_a_row_more_or_less(rng):
+    """A lower tail of 25 ends with the 26th value, an upper one begins after the 25th largest."""
+    rows = np.arange(100.0)[:, None]
+    for seed in range(8):
+        (found, *_) = build_scripted(rows, 4, np.random.RandomState(seed))
+        assert count_in_intervals((found,), rows)[0] == (26 if np.isinf(found.low) else 24)
+
+
+def test_each_kind_of_bins_has_its_generator(rng):
+    rows = rng.normal(size=(100, 2))
+    with pytest.raises(ParameterError, match="expected a RandomState"):
+        QuantTree(bins="scripts").fit(rows, rng)
+    with pytest.raises(ParameterError, match="expected a numpy Generator"):
+        QuantTree().fit(rows, np.random.RandomState(0))
+
+
+def test_the_farthest_row_lies_on_the_positive_side(rng):
+    rows = rng.exponential(size=(60, 3)) * [5.0, 2.0, 1.0]
+    along = turn(rows - rows.mean(axis=0), principal_axes(rows))
+    assert (along[np.abs(along).argmax(axis=0), range(3)] > 0).all()

@@ -3,7 +3,7 @@ import pytest
 from scipy.stats import binomtest
 
 import gapdrift as gd
-from gapdrift.inference.observed import _merge, _shrink, column_tests
+from gapdrift.inference.observed import _shrink, column_tests, merge_cells
 from gapdrift.tables.histograms import HistogramAxis
 
 LABELS = HistogramAxis((), (), ("a", "b", "c", "(other)"))
@@ -18,37 +18,37 @@ def parts_of(result):
     return found | {part.name: part.p_value for part in result.missingness.parts}
 
 
-def test_the_largest_cell_is_exact():
+def test_the_largest_cell_is_binomial():
     before, after = np.array([50.0, 50.0, 0.0, 0.0]), np.array([55.0, 45.0, 12.0, 0.0])
-    (found,) = column_tests((LABELS,), before, after, np.zeros(1))
-    # All twelve values of one cell are in the window, by chance twice as probable as this; four cells, two tests.
+    (found,) = column_tests((LABELS,), before, after, np.zeros(1), np.array([2.0]))
+    # All twelve values of one cell are in the window: half of that probability, on both sides; three cells, two tests.
     alone = binomtest(12, 12, 112 / 212, alternative="greater").pvalue
-    assert found.p_value <= 1 - (1 - 2 * alone) ** 8
+    assert found.p_value == pytest.approx(1 - (1 - alone) ** 6)
     assert found.effect_size == pytest.approx(0.5 * np.abs(after / 112 - before / 100).sum())
 
 
 def test_too_few_values_are_not_tested():
     few = np.array([3.0, 1.0, 0.0, 0.0])
-    assert column_tests((LABELS, HistogramAxis((), (), ())), few, few, np.zeros(2)) == [None, None]
+    assert column_tests((LABELS, HistogramAxis((), (), ())), few, few, np.zeros(2), np.ones(2)) == [None, None]
 
 
 @pytest.mark.parametrize(("m", "n"), [(60, 60), (100, 2_000), (2_000, 100)])
 def test_columns_hold_their_level(m, n):
-    """At alpha 0.05, exact and cautious: at most what 400 trials of a rate of 0.05 give once in a thousand times."""
+    """At alpha 0.05: at most what 400 trials of a rate of 0.05 give once in a thousand times."""
     rng = np.random.default_rng(0)
     alarms = 0
     for _ in range(400):
         edges = tuple(np.linspace(-3, 3, 21).tolist())
         axis = HistogramAxis(edges, edges[1:-1], ())
         counts = [np.bincount(axis.cells_of(rng.normal(size=size)), minlength=len(axis)) for size in (m, n)]
-        (found,) = column_tests((axis,), *(side.astype(float) for side in counts), np.zeros(1))
+        (found,) = column_tests((axis,), *(side.astype(float) for side in counts), np.zeros(1), np.array([4.0]))
         alarms += found.p_value < 0.05
     assert alarms <= 35
 
 
 def test_cells_are_merged_with_their_neighbours():
-    assert _merge(np.array([1.0, 1.0, 9.0, 1.0, 1.0]), 2.0, ordered=True).tolist() == [0, 0, 1, 2, 2]
-    assert _merge(np.array([1.0, 9.0, 1.0, 9.0]), 2.0, ordered=False).tolist() == [0, 1, 0, 2]
+    assert merge_cells(np.array([1.0, 1.0, 9.0, 1.0, 1.0]), 2.0, ordered=True).tolist() == [0, 0, 1, 2, 2]
+    assert merge_cells(np.array([1.0, 9.0, 1.0, 9.0]), 2.0, ordered=False).tolist() == [0, 1, 0, 2]
 
 
 def test_noisy_variances_are_drawn_together():

@@ -6,7 +6,8 @@ import pytest
 import gapdrift as gd
 from gapdrift.detectors.mdlfwf.regressors import Forest, LinearModel
 from gapdrift.errors import StorageError
-from gapdrift.inference.null import Null
+from gapdrift.inference.null import N_DRAWS, Null
+from gapdrift.inference.observed_null import ObservedNull
 from gapdrift.models.gaussian import DensePrecision, FactorPrecision
 from gapdrift.models.imputation import ChainedRegressions, ConstantFill
 from gapdrift.models.normal_scores import NormalScores
@@ -71,6 +72,10 @@ def test_sound_parts_pass():
         Null(np.array([0, 1]), np.array([[1.0, 0.5], [0.2, 1.0]]), 10),
         Null(np.array([0, 1]), 5.0 * np.eye(2), 10),
         Null(np.array([0, 1]), np.eye(2), 0),
+        ObservedNull(np.zeros(2), np.ones(N_DRAWS), 1, np.ones(N_DRAWS), 1),
+        ObservedNull(np.ones(2), np.ones(9), 1, np.ones(N_DRAWS), 1),
+        ObservedNull(np.ones(2), np.ones(N_DRAWS), 1, np.full(N_DRAWS, 2.0), 1),
+        ObservedNull(np.ones(2), np.ones(N_DRAWS), -1, np.ones(N_DRAWS), 1),
         HistogramAxis((0.0, 1.0), (), ()),
         HistogramAxis(tuple([0.0] * 21), (0.0,), ()),
         HistogramAxis(tuple(range(21)), (1.0, 2.0), ()),

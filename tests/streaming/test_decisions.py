@@ -88,3 +88,41 @@ def test_a_detector_of_ones_own_is_extended_too():
     more = fitted.extended(fitted.count(rows(100, 9)))
     assert (more.evidence_.n_rows, fitted.evidence_.n_rows) == (500, 400)
     assert more.test(rows(50, 8)).n_reference == 500
+
+
+def test_confirmed_calm_windows_join_the_reference():
+    stream = join(rows(250, 1), rows(50, 2, shift=3.0), rows(150, 3))
+    monitor = gd.Monitor(detector(), 50, extend=2)
+    windows = monitor.advance(stream)
+    assert [window.zone for window in windows] == ["calm"] * 5 + ["drift"] + ["calm"] * 3
+    # The first window joins once two after it were calm; the two before the alarm and those after it are not confirmed.
+    assert [window.result.n_reference for window in windows] == [400, 400, 400, 450, 500, 550, 550, 550, 550]
+    joined = detector().extended(detector().count({name: column[:150] for name, column in stream.items()}))
+    assert windows[-1].p_value == pytest.approx(joined.test(cut(rows(150, 3), (100,))[1]).p_value)
+
+
+def test_windows_that_join_do_not_depend_on_how_rows_are_divided_or_runs_interrupted():
+    stream = join(rows(400, 1), rows(50, 2, shift=3.0), rows(100, 3))
+    whole = told(gd.Monitor(detector(), 50, extend=1).advance(stream))
+    monitor, found = gd.Monitor(detector(), 50, extend=1), []
+    for piece in cut(stream, (70, 120, 320)):
+        found += monitor.advance(piece)
+        state, monitor = monitor.state(), gd.Monitor(detector(), 50, extend=1)
+        monitor.restore(state)
+    assert told(found) == whole
+    for name in ("joined/000000001/closed", "waiting/000000000"):
+        with pytest.raises(gd.errors.HistoryError, match="damaged"):
+            gd.Monitor(detector(), 50, extend=1).restore(state | {name: b"nonsense"})
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"extend": -1}, "extend is -1"),
+        ({"extend": 1, "step": 25}, "must not share rows"),
+        ({"extend": 1, "sequential": True}, "compares with all windows before anyway"),
+    ],
+)
+def test_what_cannot_be_extended_is_told(options, message):
+    with pytest.raises(gd.errors.ParameterError, match=message):
+        gd.Monitor(detector(), 50, **options)

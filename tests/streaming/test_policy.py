@@ -73,6 +73,7 @@ def test_settings_in_plain_form():
         "lateness": "90s",
         "adapt": 3,
         "sequential": False,
+        "extend": None,
     }
     assert gd.Monitor(detector(), 50).settings["step"] == 50
     assert gd.Monitor(detector(), 50, false_alarm_every=10).settings["warning_every"] == 10

@@ -143,6 +143,12 @@ def test(reference: str, window: str, alpha: float | None, **options: Any) -> No
 @click.option(
     "--adapt", type=click.IntRange(1), metavar="N", help="After N drift windows in a row, learn a new reference."
 )
+@click.option(
+    "--extend",
+    type=click.IntRange(0),
+    metavar="N",
+    help="Add a calm window to the reference once N windows after it were calm.",
+)
 @click.option("--flush", is_flag=True, help="Also decide windows of time that are not over when the stream ends.")
 @click.option("--history", metavar="FILE|URL", help="Database of windows, from which a stopped run continues.")
 @click.option("--stream-name", default="default", show_default=True, help="Name in the history and in the records.")

@@ -38,6 +38,7 @@ def watch(reference: str, place: str, reading: Mapping[str, Any], options: dict[
         warning_every=options["warning_every"],
         adapt=options["adapt"],
         sequential=options["sequential"],
+        extend=options["extend"],
     )
     files = open_files(place, **reading, like=detector)
 
@@ -60,7 +61,7 @@ def watch(reference: str, place: str, reading: Mapping[str, Any], options: dict[
             on_window=show,
             on_bytes=advance,
         )
-    notes = [*summary.notes]
+    notes = [*summary.notes, *monitor.warnings]
     if history is not None and summary.position == summary.first_row and not summary.empty_files:
         notes.append("There are no new rows: the history has all rows of the stream already.")
     _print_summary(summary, notes, options["as_json"])

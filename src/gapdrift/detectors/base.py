@@ -188,9 +188,31 @@ class Detector(BaseEstimator, ABC):  # type: ignore[misc]
         1500
         """
         self.check_fitted()
-        larger = copy(self)
-        larger.evidence_ = self.evidence_ + evidence
-        return larger
+        return self.compared_with(self.evidence_ + evidence)
+
+    def compared_with(self, evidence: Evidence) -> Self:
+        """Copy of this detector that compares windows with other rows than those of its reference.
+
+        What was learned stays as it is.
+
+        Parameters
+        ----------
+        evidence : Evidence
+            Of the rows to compare with, counted by this detector.
+
+        Examples
+        --------
+        >>> import gapdrift as gd
+        >>> detector = gd.DriftDetector(random_state=0).fit(gd.datasets.stations(1_000, rng=0))
+        >>> monday, tuesday = (detector.count(gd.datasets.stations(500, rng=day)) for day in (1, 2))
+        >>> detector.compared_with(monday).test(tuesday).drift
+        False
+        """
+        self.check_fitted()
+        self.evidence_.check_like(evidence)
+        other = copy(self)
+        other.evidence_ = evidence
+        return other
 
     def plain_settings(self) -> dict[str, Any]:
         """Class, version and parameters as plain values, without ``n_jobs``, which influences no result."""

@@ -21,6 +21,7 @@ from gapdrift.inference.observed import (
     explained_by,
     mechanism_p_values,
 )
+from gapdrift.inference.observed_null import ObservedNull
 from gapdrift.inference.pearson import MIN_EXPECTED, SMALLEST_P
 from gapdrift.results import Finding
 from gapdrift.tables.histograms import HistogramAxis
@@ -78,6 +79,7 @@ class Comparison:
     cautious : Contrast
         The same, differences of values divided by how much more they vary than the sums say (`reference_error`).
     values_null, missing_null : Null
+    observed_null : ObservedNull
     observed : ObservedTests
     """
 
@@ -88,6 +90,7 @@ class Comparison:
     cautious: Contrast
     values_null: Null
     missing_null: Null
+    observed_null: ObservedNull
     observed: "ObservedTests"
 
     @property
@@ -147,7 +150,7 @@ class FeatureTests:
 def make_comparison(
     profile: Profile,
     shapes: tuple[Shape, CrossedShape],
-    nulls: tuple[Null, Null],
+    nulls: tuple[Null, Null, ObservedNull],
     axes: tuple[HistogramAxis, ...],
     reference: Evidence,
     window: Evidence,
@@ -158,8 +161,8 @@ def make_comparison(
     ----------
     profile : Profile
     shapes : pair of Shape and CrossedShape
-    nulls : pair of Null
-        Of the statistics of values and of missingness.
+    nulls : tuple of Null, Null and ObservedNull
+        Of the statistics of values, of missingness and of observed cells.
     axes : tuple of HistogramAxis
     reference, window : Evidence
     """
@@ -176,7 +179,7 @@ def make_comparison(
         mechanism = mechanism_p_values(crossed, crossed_shape, reference.sums["crossed"], window.sums["crossed"])
     explained = explained_by(mechanism)
     observed = ObservedTests(
-        column_tests(axes, reference.sums["cells"], window.sums["cells"], explained),
+        column_tests(axes, reference.sums["cells"], window.sums["cells"], explained, nulls[2].tests),
         crossed_test(crossed, crossed_shape, reference.sums, window.sums, explained),
         mechanism,
         explained,
@@ -259,7 +262,8 @@ def _distributions(comparison: Comparison) -> tuple[Component | None, float, flo
     if not tests:
         return None, OBSERVED_WEIGHT, 0.0
     surest = min(tests)
-    return _independent("distributions", surest.p_value, len(tests), 2), OBSERVED_WEIGHT, surest.effect_size
+    found = comparison.observed_null.component("distributions", surest.p_value, len(tests))
+    return found, OBSERVED_WEIGHT, surest.effect_size
 
 
 def _interactions(comparison: Comparison) -> tuple[Component | None, float, float]:
@@ -269,7 +273,7 @@ def _interactions(comparison: Comparison) -> tuple[Component | None, float, floa
     if not len(tested):
         return None, OBSERVED_WEIGHT, 0.0
     surest = tested[crossed.p_values[tested].argmin()]
-    found = _independent("interactions", float(crossed.p_values[surest]), len(tested), 3)
+    found = comparison.observed_null.component("interactions", float(crossed.p_values[surest]), len(tested))
     return found, OBSERVED_WEIGHT, float(crossed.effects[surest])
 
 
@@ -278,13 +282,10 @@ def _conditions(comparison: Comparison) -> Component | None:
     tested = comparison.observed.mechanism < 1.0
     if not tested.any():
         return None
-    return _independent("conditions", float(comparison.observed.mechanism.min()), int(tested.sum()), 4)
-
-
-def _independent(name: str, smallest: float, number: int, seed: int) -> Component:
-    """Test by the smallest of some p-values, taken as independent of each other and of all other tests."""
-    simulated = np.random.default_rng(seed).random(N_DRAWS)
-    return Component(name, sidak(smallest, number), simulated, degrees_of_freedom=number)
+    smallest, number = float(comparison.observed.mechanism.min()), int(tested.sum())
+    # Taken as independent of each other and of all other tests.
+    simulated = np.random.default_rng(4).random(N_DRAWS)
+    return Component("conditions", sidak(smallest, number), simulated, degrees_of_freedom=number)
 
 
 def missingness_finding(comparison: Comparison) -> Finding | None:

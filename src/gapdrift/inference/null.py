@@ -65,8 +65,29 @@ class Null:
     @cached_property
     def draws(self) -> Matrix:
         """Standardised differences where nothing changed: (draws, n)."""
+        # The symmetric root: unlike others it changes little where the matrix does, whatever the signs of eigenvectors.
+        # Sums that were added up in another order differ in their last digits, and must not give other draws.
+        values, vectors = self._eigen
+        root = np.sqrt(np.where(values > NO_EIGENVALUE, values, 0.0))
+        found: Matrix = (self.coordinates * root) @ vectors.T
+        return found
+
+    @cached_property
+    def coordinates(self) -> Matrix:
+        """Independent normal numbers that the draws are made of, along the principal directions: (draws, n)."""
         noise = np.random.default_rng(0).standard_normal((N_DRAWS, len(self.entries)))
-        return noise @ _symmetric_root(self.correlation)
+        found: Matrix = noise @ self.directions
+        return found
+
+    @property
+    def directions(self) -> Matrix:
+        """Principal directions of the correlation, smallest eigenvalues first: (n, n)."""
+        return self._eigen[1]
+
+    @cached_property
+    def _eigen(self) -> tuple[Vector, Matrix]:
+        values, vectors = np.linalg.eigh(self.correlation)
+        return values, vectors
 
     def draws_of(self, entries: Indices) -> Matrix:
         """Draws of some statistics, those whose correlation is not known independent of all: (draws, n)."""
@@ -82,16 +103,6 @@ class Null:
         """Correlation of some statistics, all of them known: (n, n)."""
         places = np.searchsorted(self.entries, entries)
         return self.correlation[np.ix_(places, places)]
-
-
-def _symmetric_root(correlation: Matrix) -> Matrix:
-    """The symmetric root: unlike others it changes little where the matrix does, whatever the signs of eigenvectors.
-
-    Sums that were added up in another order differ in their last digits, and must not give other draws.
-    """
-    values, vectors = np.linalg.eigh(correlation)
-    root: Matrix = (vectors * np.sqrt(np.where(values > NO_EIGENVALUE, values, 0.0))) @ vectors.T
-    return root
 
 
 def correlation_of(rows: Matrix) -> Matrix:

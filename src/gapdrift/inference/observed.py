@@ -22,6 +22,9 @@ from gapdrift.persistence.records import INFINITE, expect, expect_shape, stored
 from gapdrift.tables.histograms import HistogramAxis
 
 __all__ = [
+    "MIN_CELL",
+    "MIN_COMMON_ROWS",
+    "MIN_VALUES",
     "ROWS_PER_HEAVINESS",
     "ColumnTest",
     "CrossedShape",
@@ -31,6 +34,9 @@ __all__ = [
     "describe_crossed",
     "explained_by",
     "mechanism_p_values",
+    "merge_cells",
+    "product_entries",
+    "wave_features",
 ]
 
 WAVES = np.arange(1.0, 7.0)
@@ -80,7 +86,7 @@ class CrossedShape:
     Parameters
     ----------
     variance, skewness, kurtosis : (entries,) arrays
-        In the order of `_entries`, then those of triples.
+        In the order of `product_entries`, then those of triples.
     own_kurtosis : (columns and numbers,) array
         Of each u and w.
     """
@@ -100,7 +106,7 @@ class CrossedShape:
 
     def check_fits(self, crossed: CrossedSums) -> None:
         """Check that what was read from a file is about these products."""
-        n_entries = len(_entries(crossed)[0]) + len(crossed.triples[0]) if crossed.size else 0
+        n_entries = len(product_entries(crossed)[0]) + len(crossed.triples[0]) if crossed.size else 0
         expect_shape(self.variance, (n_entries,), "the variance of the products")
         expect_shape(self.own_kurtosis, (len(_owner(crossed)),), "own kurtosis")
 
@@ -128,7 +134,7 @@ class CrossedTest(NamedTuple):
 
 
 def column_tests(
-    axes: tuple[HistogramAxis, ...], reference: Vector, window: Vector, explained: Vector
+    axes: tuple[HistogramAxis, ...], reference: Vector, window: Vector, explained: Vector, numbers: Vector
 ) -> list[ColumnTest | None]:
     """Test of each input column by the counts of its cells; None where too little is observed.
 
@@ -139,37 +145,39 @@ def column_tests(
         Counts of all columns, one after the other.
     explained : (input columns,) array
         From `explained_by`.
+    numbers : (input columns,) array
+        Independent tests that those of each column are worth.
     """
     ends = np.cumsum([0, *map(len, axes)]).tolist()
     found = []
-    for axis, start, stop, away in zip(axes, ends[:-1], ends[1:], explained, strict=True):
+    for axis, start, stop, away, number in zip(axes, ends[:-1], ends[1:], explained, numbers, strict=True):
         before, after = reference[start:stop], window[start:stop]
         enough = min(before.sum(), after.sum()) >= MIN_VALUES and np.count_nonzero(before + after) > 1
-        found.append(_column_test(axis, before, after, away) if enough else None)
+        found.append(_column_test(axis, before, after, away, number) if enough else None)
     return found
 
 
-def _column_test(axis: HistogramAxis, before: Vector, after: Vector, explained: float) -> ColumnTest:
+def _column_test(axis: HistogramAxis, before: Vector, after: Vector, explained: float, number: float) -> ColumnTest:
     m, n = before.sum(), after.sum()
     is_number = bool(axis.edges)
     often, least = MIN_CELL * (m + n) / min(m, n), MIN_CELL
-    merged = _merge(before + after, often, ordered=is_number)
+    merged = merge_cells(before + after, often, ordered=is_number)
     cells = [np.bincount(merged, counts).astype(float) for counts in (before, after)]
-    p_values = _smooth(*cells) if is_number else [_pearson(*cells)]
+    p_values = [*(_smooth(*cells) if is_number else ()), _pearson(*cells)]
     if not is_number:
-        merged = _merge(before + after, least, ordered=False)
+        merged = merge_cells(before + after, least, ordered=False)
         cells = [np.bincount(merged, counts).astype(float) for counts in (before, after)]
     p_values.append(_largest_cell(*cells))
     smallest = float(less_surely(np.array([min(p_values)]), explained)[0])
-    return ColumnTest(sidak(smallest, len(p_values)), _column_effect(axis, before / m, after / n))
+    return ColumnTest(sidak(smallest, number), _column_effect(axis, before / m, after / n))
 
 
-def _merge(counts: Vector, least: float, *, ordered: bool) -> Indices:
+def merge_cells(counts: Vector, least: float, *, ordered: bool) -> Indices:
     """Group of each cell, so that each group has enough; cells that have an order are merged from the left.
 
     Examples
     --------
-    >>> _merge(np.array([9.0, 1.0, 1.0, 9.0, 1.0]), 5.0, ordered=True)
+    >>> merge_cells(np.array([9.0, 1.0, 1.0, 9.0, 1.0]), 5.0, ordered=True)
     array([0, 1, 1, 1, 1])
     """
     if not ordered:
@@ -186,14 +194,26 @@ def _merge(counts: Vector, least: float, *, ordered: bool) -> Indices:
 
 
 def _largest_cell(before: Vector, after: Vector) -> float:
-    """p-value of the cell whose share changed most: exact given both counts together, times the number of cells."""
+    """p-value of the cell whose share changed most: binomial given both counts together, times the number of cells.
+
+    Half of the probability of the counts themselves is left out (mid-p): with counts as small as these, the whole would
+    be half the level that it says.
+    """
     total = before + after
     share = after.sum() / total.sum()
-    # Both tails of a binomial distribution.
-    least = np.where(after > 0, betainc(np.maximum(after, 1.0), before + 1.0, share), 1.0)
-    most = np.where(before > 0, betainc(np.maximum(before, 1.0), after + 1.0, 1.0 - share), 1.0)
-    p_values = np.minimum(2.0 * np.minimum(least, most), 1.0)
-    return sidak(float(p_values.min()), len(total))
+    # Both tails of a binomial distribution, with the counts themselves and without them.
+    tails = [
+        0.5 * (_at_least(count, other, part) + _at_least(count + 1.0, other - 1.0, part))
+        for count, other, part in ((after, before, share), (before, after, 1.0 - share))
+    ]
+    p_values = np.minimum(2.0 * np.minimum(*tails), 1.0)
+    return sidak(float(p_values.min()), int(np.count_nonzero(total)))
+
+
+def _at_least(count: Vector, other: Vector, share: float) -> Vector:
+    """Probability of at least ``count`` of ``count + other`` trials, each with probability ``share``."""
+    tail = np.where(other < 0.0, 0.0, betainc(np.maximum(count, 1.0), np.maximum(other, 0.0) + 1.0, share))
+    return np.where(count > 0.0, tail, 1.0)
 
 
 def _pearson(before: Vector, after: Vector) -> float:
@@ -211,17 +231,29 @@ def _smooth(before: Vector, after: Vector) -> list[float]:
     if len(before) < 2:
         return [1.0, 1.0]
     m, n, total = before.sum(), after.sum(), before + after
-    share = total / (m + n)
+    features, whitening = wave_features(total / (m + n))
+    difference = features @ (after / n - before / m)
+    statistic = ((difference[1:] @ whitening) ** 2).sum()
+    scale = 1.0 / m + 1.0 / n
+    return [float(chdtrc(1, difference[0] ** 2 / scale)), float(chdtrc(whitening.shape[1], statistic / scale))]
+
+
+def wave_features(share: Vector) -> tuple[Matrix, Matrix]:
+    """Features of cells with these shares: normal score, then cosines of the rank; and what whitens the cosines.
+
+    Returns
+    -------
+    features : (1 + waves, cells) array
+        Of mean 0 and variance 1.
+    whitening : (waves, directions) array
+    """
     rank = np.cumsum(share) - share / 2.0
     features = np.vstack([ndtri(np.clip(rank, 1e-9, 1.0 - 1e-9)), np.cos(np.pi * WAVES[:, None] * rank)])
     features -= (features @ share)[:, None]
     features /= np.sqrt(np.maximum((features**2) @ share, 1e-12))[:, None]
-    difference = features @ (after / n - before / m)
     values, vectors = np.linalg.eigh((features[1:] * share) @ features[1:].T)
     kept = values > SMALLEST_EIGENVALUE
-    statistic = ((difference[1:] @ vectors[:, kept]) ** 2 / values[kept]).sum()
-    scale = 1.0 / m + 1.0 / n
-    return [float(chdtrc(1, difference[0] ** 2 / scale)), float(chdtrc(max(int(kept.sum()), 1), statistic / scale))]
+    return features, vectors[:, kept] / np.sqrt(values[kept])
 
 
 def _column_effect(axis: HistogramAxis, before: Vector, after: Vector) -> float:
@@ -237,8 +269,14 @@ def _mean_and_spread(shares: Vector, scores: Vector) -> tuple[float, float]:
     return mean, float(np.sqrt(max(float(shares @ scores**2) - mean**2, 0.0)))
 
 
-def _entries(crossed: CrossedSums) -> tuple[Indices, Indices]:
-    """Two of u and w whose product is tested: different u, a u and a w, different w; not within one category."""
+def product_entries(crossed: CrossedSums) -> tuple[Indices, Indices]:
+    """Two of u and w whose product is tested: different u, a u and a w, different w; not within one category.
+
+    None of a table so wide that there is no w.
+    """
+    if not crossed.has_products:
+        none = np.zeros(0, dtype=np.intp)
+        return none, none
     size = crossed.n_columns + len(crossed.numbers)
     first, second = np.triu_indices(size)
     owner = _owner(crossed)
@@ -261,7 +299,7 @@ def describe_crossed(crossed: CrossedSums, rows: NDArray[np.float32]) -> Crossed
     wide = present[:, owner]
     counts = np.maximum(wide.sum(axis=0), 1.0)
     centred = (values - values.sum(axis=0) / counts) * wide
-    first, second = _entries(crossed)
+    first, second = product_entries(crossed)
     common = np.maximum((present.T @ present)[owner[first], owner[second]], 1.0)
     powers = np.stack([((centred**power).T @ centred**power)[first, second] / common for power in (1, 2, 3, 4)])
     bounded = np.clip(values, -TRIPLE_REACH, TRIPLE_REACH)
@@ -311,7 +349,7 @@ def crossed_test(
     explained : (input columns,) array
         From `explained_by`.
     """
-    first, second = _entries(crossed)
+    first, second = product_entries(crossed)
     owner = _owner(crossed)
     one, two, three = (crossed.owner[part] for part in crossed.triples)
     pairs = np.column_stack([owner[first], owner[second], owner[second]])

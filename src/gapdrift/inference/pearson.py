@@ -6,7 +6,7 @@ from scipy.special import chdtrc
 from gapdrift._typing import Matrix, Vector
 from gapdrift.results import Finding
 
-__all__ = ["MIN_EXPECTED", "SMALLEST_P", "expected_frequencies", "pearson"]
+__all__ = ["MIN_EXPECTED", "SMALLEST_P", "expected_frequencies", "pearson", "why_not"]
 
 MIN_EXPECTED = 5.0
 """Expected frequency below which Pearson's approximation is doubtful (Box et al.)."""
@@ -47,7 +47,7 @@ def pearson(reference: Vector, window: Vector) -> Finding:
     totals = table.sum(axis=1, keepdims=True)
     expected = expected_frequencies(reference, window)
     used = np.all(expected > SMALLEST_P, axis=0)
-    reason = _why_not(totals.ravel(), int(used.sum()))
+    reason = why_not(totals.ravel(), int(used.sum()))
     if reason:
         return Finding("pearson", None, None, 1.0, None, reason=reason)
     contributions = np.zeros(table.shape[1])
@@ -65,8 +65,21 @@ def expected_frequencies(reference: Vector, window: Vector) -> Matrix:
     return expected
 
 
-def _why_not(totals: Vector, n_used: int) -> str:
-    """Reason why no test is possible, or nothing."""
+def why_not(totals: Vector, n_used: int) -> str:
+    """Reason why the frequencies of bins cannot be compared, or nothing.
+
+    Parameters
+    ----------
+    totals : (2,) array
+        Sums of the frequencies of reference and window.
+    n_used : int
+        Number of bins in use.
+
+    Examples
+    --------
+    >>> why_not(np.array([20.0, 0.0]), 2)
+    'The window has no rows.'
+    """
     # The weights of one row sum to 1 but for rounding.
     if totals[0] < 0.5:
         return "The reference has no rows."

@@ -8,13 +8,19 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any
+from functools import wraps
+from threading import RLock
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+import numpy as np
 
 from gapdrift.counting.evidence import Evidence
 from gapdrift.detectors.base import Detector
 from gapdrift.errors import HistoryError, InputError, SchemaError
 from gapdrift.streaming.adaptation import refit
-from gapdrift.streaming.decisions import make_decider
+from gapdrift.streaming.buffer import RowBuffer
+from gapdrift.streaming.decisions import is_of_batches, make_decider
+from gapdrift.streaming.dependence import NeighbourCheck
 from gapdrift.streaming.intake import (
     BEFORE_ALL,
     FIRST_TIME,
@@ -25,19 +31,35 @@ from gapdrift.streaming.intake import (
     steps_by_rows,
     steps_by_time,
 )
-from gapdrift.streaming.panes import Pane, add_up, pack_rows, unpack_rows
+from gapdrift.streaming.panes import BLOCK_ROWS, Pane, add_up, pack_rows, unpack_rows
 from gapdrift.streaming.policy import check_detector, make_policy
 from gapdrift.streaming.rows import Rows, columns_of
 from gapdrift.streaming.sequential import ChangePoint
 from gapdrift.streaming.windows import WindowResult
 from gapdrift.tables.frame import Table, quote
 from gapdrift.tables.spans import Calendar, format_duration
-from gapdrift.tables.times import as_datetime, check_time
+from gapdrift.tables.times import as_datetime, check_time, times_of
 
 __all__ = ["Monitor"]
 
+Given = ParamSpec("Given")
+Returned = TypeVar("Returned")
+
 SKIPPED = ("late", "duplicate", "untimed")
 """Reasons for which rows are not counted."""
+
+
+def _one_at_a_time(
+    method: "Callable[Concatenate[Monitor, Given], Returned]",
+) -> "Callable[Concatenate[Monitor, Given], Returned]":
+    """Method of a monitor that waits until no other thread is inside one."""
+
+    @wraps(method)
+    def locked(self: "Monitor", /, *args: Given.args, **options: Given.kwargs) -> Returned:
+        with self._lock:
+            return method(self, *args, **options)
+
+    return locked
 
 
 class Monitor:
@@ -77,6 +99,9 @@ class Monitor:
         Whether evidence accumulates over windows: changes that no single window shows are found, and the time of the
         change is estimated. ``false_alarm_every`` is then the mean number of windows until a false alarm. Windows must
         not overlap.
+    extend : int, optional
+        Number of calm windows that must follow a calm window until its rows are compared with, too, as if they were of
+        the reference. The default is never. Windows must not overlap.
 
     Attributes
     ----------
@@ -95,6 +120,9 @@ class Monitor:
     The rate of false alarms is an average over references and windows. All windows of a stream are compared with one
     reference: an unusual one raises more false alarms than asked for, another one fewer. The larger the reference, the
     smaller the difference.
+
+    Threads may share a monitor: one update ends before the next begins. Their windows are what an update returns;
+    ``drift_detected`` is that of whichever update was the last.
 
     Examples
     --------
@@ -123,6 +151,7 @@ class Monitor:
         warning_every: float | None = None,
         adapt: int | None = None,
         sequential: bool = False,
+        extend: int | None = None,
     ) -> None:
         self.detector = self._original_detector = check_detector(detector)
         self._policy = make_policy(
@@ -137,13 +166,20 @@ class Monitor:
             warning_every=warning_every,
             adapt=adapt,
             sequential=sequential,
+            extend=extend,
         )
-        policy = self._policy
-        self._decider = make_decider(policy.sequential, policy.false_alarm_every, policy.warning_every)
+        policy, grid = self._policy, self._policy.grid
+        self._decider = make_decider(policy.sequential, policy.false_alarm_every, policy.warning_every, policy.extend)
+        self._neighbours = NeighbourCheck(-(-grid.window // grid.step))
         self._columns = columns_of(detector)
         self._new_reference: bytes | None = None
         self._fingerprint = _fingerprint(detector)
-        self.position = 0
+        self._position = 0
+        self._lock = RLock()
+        # Rows that come one by one have no order in time that could be known before they are read.
+        needs_times = getattr(detector, "time_column_", None) is not None
+        self._buffer_rows = not needs_times and time_column is None and key_column is None
+        self._buffer = RowBuffer(detector)
         self.drift_detected = self.warning_detected = False
         self.late_rows = self.duplicate_rows = self.untimed_rows = 0
         self._panes: dict[int, Pane] = {}
@@ -156,6 +192,7 @@ class Monitor:
         self._skipped_since = dict.fromkeys(SKIPPED, 0)
         self._streak, self._streak_start = 0, 0
         self.on_pane: Callable[[int, Evidence], None] | None = None
+        self._buffer_room = self._room_of_buffer() if self._buffer_rows else 0
 
     def update(self, rows: Any) -> tuple[WindowResult, ...]:
         """Windows that these rows complete and that are in the warning or the drift zone.
@@ -164,6 +201,7 @@ class Monitor:
         ----------
         rows : pandas, polars or pyarrow table, mapping of columns, numpy array, dict of one row, or list of such
             Any number of rows, in the order of their arrival. A column that the dict of a row lacks is missing there.
+            A number is a row of a reference with one column.
 
         Notes
         -----
@@ -171,20 +209,78 @@ class Monitor:
         """
         return tuple(window for window in self.advance(rows) if window.alarm)
 
+    @_one_at_a_time
     def advance(self, rows: Any) -> tuple[WindowResult, ...]:
         """All windows that these rows complete, including calm and undetermined ones; otherwise like `update`."""
+        rows = self._as_row(rows)
+        if not self._buffer_rows or not self._buffer.add(rows):
+            self._read_buffer()
+            return self._remember_zones(self._advance_table(rows, checked=False))
+        if len(self._buffer) < self._buffer_room:
+            return self._remember_zones([])
+        return self._remember_zones(self._read_buffer())
+
+    def _as_row(self, rows: Any) -> Any:
+        """A single number as a row of the only column, as river gives it; anything else as it is."""
+        if not isinstance(rows, int | float | np.number | np.bool_):
+            return rows
+        names = self._columns.names
+        if len(names) != 1:
+            raise InputError(f"Got the number {rows!r}, expected rows with the columns {quote(names)}.")
+        return {names[0]: rows}
+
+    def _read_buffer(self) -> list[WindowResult]:
+        """Windows that the rows of the buffer complete."""
+        if not len(self._buffer):
+            return []
+        decided = self._advance_table(self._buffer.drain(), checked=True)
+        self._buffer_room = self._room_of_buffer()
+        return decided
+
+    def _room_of_buffer(self) -> int:
+        """Number of rows that the buffer takes until a pane or a block is full."""
+        pane = self._panes.get(self._closed)
+        return min(self._policy.grid.pane - (0 if pane is None else pane.n_rows), BLOCK_ROWS)
+
+    def _advance_table(self, rows: Any, *, checked: bool) -> list[WindowResult]:
         columns, policy = self._columns, self._policy
         batch = read_batch(rows, columns.names, columns.named, policy.time_column, policy.key_column)
-        given = Rows.read(batch.table, columns.names)
-        self._check(batch.table, given)
+        given = self._with_times(Rows.read(batch.table, columns.names), batch)
+        if not checked:
+            self._check(batch.table, given if batch.untimed is None else given.take(~batch.untimed))
         notes = self._notes_about_columns(batch.table)
         decided: list[WindowResult] = []
-        first = self.position
+        first = self._position
         for step in self._steps(batch):
             self._take(given, notes, step, first)
             decided += self._decide(step.closed)
-        return self._remember_zones(decided)
+        self._buffer_room = self._room_of_buffer() if self._buffer_rows else 0
+        return decided
 
+    def _with_times(self, rows: Rows, batch: Batch) -> Rows:
+        """Rows with the column of times that the detector needs to know what is usual at their time, if it does."""
+        name = getattr(self.detector, "time_column_", None)
+        if name is None:
+            return rows
+        if name == self._policy.time_column:
+            assert batch.times is not None and batch.untimed is not None  # windows of time
+            times, missing = batch.times, batch.untimed
+        elif name in batch.table.names:
+            times, missing = times_of(batch.table, name)
+        else:
+            raise SchemaError(
+                f"The rows lack the column {name!r}, expected the time of each row: the detector compares them with "
+                f"what is usual at that time. They have {quote(batch.table.names)}."
+            )
+        cells = np.where(missing, np.datetime64("NaT", "us"), times.astype("M8[us]"))
+        return Rows({**rows.cells, name: cells}, rows.named)
+
+    @property
+    def position(self) -> int:
+        """Number of rows taken since the start of the stream."""
+        return self._position + len(self._buffer)
+
+    @_one_at_a_time
     def advance_evidence(
         self, evidence: Evidence, *, times: tuple[datetime, datetime] | None = None
     ) -> tuple[WindowResult, ...]:
@@ -209,6 +305,7 @@ class Monitor:
         >>> [window.zone for window in monitor.advance_evidence(counted)]
         ['calm']
         """
+        self._read_buffer()
         number, high = self._pane_of_evidence(evidence, times)
         n_rows = evidence.n_rows
         if n_rows == 0:
@@ -231,20 +328,24 @@ class Monitor:
     @property
     def room(self) -> int | None:
         """Number of rows that the open pane still takes; None for windows of time."""
+        if self._policy.timed:
+            return None
         pane = self._panes.get(self._closed)
-        return None if self._policy.timed else self._policy.grid.pane - (0 if pane is None else pane.n_rows)
+        return self._policy.grid.pane - (0 if pane is None else pane.n_rows) - len(self._buffer)
 
     @property
     def pane_length(self) -> int | str:
         """Rows of a pane, or its time as text: the part of windows that evidence from elsewhere must fit into."""
         return self._policy.grid.length(1)
 
+    @_one_at_a_time
     def replace_detector(self, detector: Detector) -> int:
         """Compare later windows with another reference; return the number of rows that are then in no window.
 
         Evidence of the same origin, as of a reference with other sums, stays. Otherwise rows of windows that have begun
         were counted by the old reference and are dropped, and the next window starts after them.
         """
+        self._read_buffer()
         check_detector(detector)
         if columns_of(detector) != self._columns:
             raise SchemaError(
@@ -261,10 +362,11 @@ class Monitor:
             self._start = None if self._start is None else -(-self._closed // grid.step) * grid.step
         self.detector = self._original_detector = detector
         self._new_reference, self._streak = None, 0
-        self._decider.restart()
+        self._forget_windows()
         self._fingerprint = _fingerprint(detector)
         return dropped
 
+    @_one_at_a_time
     def flush(self) -> tuple[WindowResult, ...]:
         """Windows of time that have begun, decided now as if no more of their rows were to come.
 
@@ -282,6 +384,11 @@ class Monitor:
         return self._remember_zones(list(self._decide(self._closed)))
 
     @property
+    def warnings(self) -> tuple[str, ...]:
+        """Sentences about the stream as a whole: whether its rows are clearly dependent on each other."""
+        return (self._neighbours.warning,) if self._neighbours.warning else ()
+
+    @property
     def settings(self) -> dict[str, Any]:
         """Settings as plain values; monitors with equal settings decide alike."""
         return self._policy.to_dict()
@@ -296,6 +403,7 @@ class Monitor:
         """Text that differs between detectors whose results may differ, for the detector given at the start."""
         return self._fingerprint
 
+    @_one_at_a_time
     def state(self) -> dict[str, bytes]:
         """Everything a monitor needs to continue, in named parts; a part whose name ends in "closed" never changes.
 
@@ -304,8 +412,9 @@ class Monitor:
         The parts hold sums and, for each open pane, fewer than 1,024 of its rows. With ``adapt`` they also hold all
         rows of the open windows and those that the current reference was fitted on. Keys are stored as digests.
         """
+        self._read_buffer()
         facts = {
-            "position": self.position,
+            "position": self._position,
             "totals": {kind: getattr(self, f"{kind}_rows") for kind in SKIPPED},
             "index": self._index,
             "start": self._start,
@@ -321,8 +430,9 @@ class Monitor:
             parts[f"keys/{number}"] = keys
         if self._new_reference is not None:
             parts["reference"] = self._new_reference
-        return parts | self._decider.packed()
+        return parts | self._decider.packed() | self._neighbours.packed()
 
+    @_one_at_a_time
     def restore(self, parts: Mapping[str, bytes]) -> None:
         """Continue where the monitor that had this state stopped.
 
@@ -333,7 +443,7 @@ class Monitor:
         """
         try:
             facts = json.loads(parts["facts"])
-            self.position, self._index, self._start = facts["position"], facts["index"], facts["start"]
+            self._position, self._index, self._start = facts["position"], facts["index"], facts["start"]
             self._closed, self._latest_time, self._skipped_since = facts["closed"], facts["high"], facts["since"]
             self._streak, self._streak_start = facts["streak"]
             for kind in SKIPPED:
@@ -346,9 +456,20 @@ class Monitor:
         self._keys = KeyMemory(dict(sorted(keys.items())))
         self._packed_panes = {}
         self._decider.restore(parts)
+        self._neighbours.restore(parts)
         self._new_reference = parts.get("reference")
         if self._new_reference is not None:
             self.detector = refit(self._original_detector, unpack_rows(self._new_reference))
+        self._buffer = RowBuffer(self.detector)
+        self._buffer_room = self._room_of_buffer() if self._buffer_rows else 0
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the lock, which belongs to this process."""
+        return {name: value for name, value in vars(self).items() if name != "_lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """A copy has a lock of its own."""
+        vars(self).update(state, _lock=RLock())
 
     def _pane_of_evidence(self, evidence: Evidence, times: tuple[datetime, datetime] | None) -> tuple[int, int]:
         """Number of the pane that evidence belongs to, and the latest time with it; unusable evidence is an error."""
@@ -406,7 +527,7 @@ class Monitor:
         self.detector.check_rows(rows.table())
 
     def _notes_about_columns(self, table: Table) -> set[str]:
-        known = {*self._columns.names, *self._columns.ignored}
+        known = {*self._columns.names, *self._columns.ignored, getattr(self.detector, "time_column_", None)}
         extra = [name for name in table.names if name not in known] if table.named else []
         return {f"Column {name!r} is not in the reference and was ignored." for name in extra}
 
@@ -424,7 +545,7 @@ class Monitor:
 
     def _finish_step(self, step: Step, first: int, panes: set[int]) -> None:
         """Remember where a step ended, and which rows it did not count."""
-        self.position, self._latest_time, self._closed = first + step.stop, step.high, step.closed
+        self._position, self._latest_time, self._closed = first + step.stop, step.high, step.closed
         for kind in SKIPPED:
             count = getattr(step, kind)
             self._skipped_since[kind] += count
@@ -468,7 +589,10 @@ class Monitor:
             last_row=max(pane.last_row for pane in panes),
             **decision.facts(),
         )
-        return replace(window, warnings=(*window.warnings, *decision.warnings))
+        if not is_of_batches(self.detector):
+            self._neighbours.look(self._index, self.detector, evidence)
+        told = self.warnings if window.alarm else ()
+        return replace(window, warnings=(*window.warnings, *decision.warnings, *told))
 
     def _record_empty_windows(self, start: int, closed: int) -> WindowResult:
         """One record for all windows without rows that come next."""
@@ -520,7 +644,7 @@ class Monitor:
             note = f"No new reference could be fitted on the drift windows: {error}"
             return replace(window, warnings=(*window.warnings, note))
         self._new_reference = pack_rows(rows)
-        self._decider.restart()
+        self._forget_windows()
         self._streak = 0
         self._start = end if not self._policy.timed else -(-end // self._policy.grid.step) * self._policy.grid.step
         self._drop_panes()
@@ -528,6 +652,12 @@ class Monitor:
             pane.recount(self.detector.count)
         note = f"A new reference was fitted on {self.detector.evidence_.n_rows} rows."
         return replace(window, adapted=True, warnings=(*window.warnings, note))
+
+    def _forget_windows(self) -> None:
+        """Begin anew with what is learned from windows: there is a new reference."""
+        self._decider.restart()
+        self._neighbours.forget()
+        self._buffer = RowBuffer(self.detector)
 
     def _drop_panes(self) -> None:
         """Forget panes that neither a later window nor a new reference needs."""

@@ -34,6 +34,7 @@ class Policy:
     false_alarm_every, warning_every : float
     adapt : int or None
     sequential : bool
+    extend : int or None
     """
 
     grid: WindowGrid
@@ -44,6 +45,7 @@ class Policy:
     warning_every: float
     adapt: int | None
     sequential: bool
+    extend: int | None
 
     @property
     def timed(self) -> bool:
@@ -64,6 +66,7 @@ class Policy:
             "lateness": format_duration(self.lateness) if self.timed else None,
             "adapt": self.adapt,
             "sequential": self.sequential,
+            "extend": self.extend,
         }
 
 
@@ -80,6 +83,7 @@ def make_policy(
     warning_every: Any,
     adapt: Any,
     sequential: Any,
+    extend: Any,
 ) -> Policy:
     """Policy made from the settings of `gapdrift.Monitor`; a wrong one raises a ParameterError."""
     _check_columns(columns_of(detector), time_column, key_column)
@@ -94,6 +98,7 @@ def make_policy(
         _check_warning_every(warning_every, alarm_every),
         _check_adapt(adapt, detector),
         _check_sequential(sequential, grid, (window, step)),
+        _check_extend(extend, grid, (window, step), sequential),
     )
 
 
@@ -178,6 +183,12 @@ def _check_warning_every(value: Any, alarm_every: float) -> float:
 
 
 def _check_adapt(adapt: Any, detector: Detector) -> int | None:
+    if adapt is not None and getattr(detector, "usual_", None) is not None:
+        raise ParameterError(
+            f"adapt is {adapt!r}, but the detector compares with the usual variation between batches, which a few "
+            "windows do not show. Leave it out, and fit a new detector on batches after the change; extend lets calm "
+            "windows join the batches."
+        )
     seed = detector.get_params(deep=False).get("random_state", 0)
     if adapt is not None and not isinstance(seed, int | np.integer):
         raise ParameterError(
@@ -198,6 +209,22 @@ def _check_sequential(sequential: Any, grid: WindowGrid, given: tuple[Any, Any])
     return sequential
 
 
+def _check_extend(extend: Any, grid: WindowGrid, given: tuple[Any, Any], sequential: bool) -> int | None:
+    checked = check_count("extend", extend, 0, optional=True)
+    if checked is None:
+        return None
+    if sequential:
+        raise ParameterError(
+            f"extend is {extend!r}, but a sequential monitor compares with all windows before anyway. Leave it out."
+        )
+    if grid.step != grid.window:
+        raise ParameterError(
+            f"step is {given[1]!r} and window {given[0]!r}, but windows that join the reference must not share rows. "
+            "Leave step or extend out."
+        )
+    return checked
+
+
 def _check_columns(columns: Columns, time_column: Any, key_column: Any) -> None:
     for setting, name in (("time_column", time_column), ("key_column", key_column)):
         if name is None:
@@ -206,7 +233,7 @@ def _check_columns(columns: Columns, time_column: Any, key_column: Any) -> None:
             raise ParameterError(f"{setting} is {name!r}, expected the name of a column, or None.")
         if not columns.named:
             raise ParameterError(f"{setting} is {name!r}, but the detector was fitted on an array, without names.")
-        if name in columns.names:
+        if name in columns.names and name != columns.time:
             raise ParameterError(
                 f"{setting} is {name!r}, which the detector compares. Fit it with ignore=[{name!r}], or on a table "
                 "without this column."

@@ -10,7 +10,7 @@ from gapdrift.persistence.records import expect, stored
 from gapdrift.tables.encoding import Encoded
 from gapdrift.tables.schema import Column, Schema
 
-__all__ = ["MAX_HISTOGRAM_CELLS", "HistogramAxis", "count_categories", "fit_axes"]
+__all__ = ["MAX_HISTOGRAM_CELLS", "HistogramAxis", "cells_of_rows", "count_categories", "fit_axes"]
 
 N_INTERVALS = 20
 """Intervals of the histogram of a column of numbers that is shown."""
@@ -99,6 +99,18 @@ def count_categories(values: Matrix, axis: HistogramAxis) -> Vector:
     counts = np.count_nonzero(values > 0, axis=0).astype(float)
     n_own = max(len(axis.labels) - 1, 0)
     return np.append(counts[:n_own], counts[n_own:].sum()) if axis.labels else np.zeros(0)
+
+
+def cells_of_rows(rows: Encoded, owner: Indices, axes: tuple[HistogramAxis, ...]) -> Indices:
+    """Cell of each value, -1 where it is missing: (rows, input columns)."""
+    found = np.full((len(rows), len(axes)), -1, dtype=np.intp)
+    for place, axis in enumerate(axes):
+        values, present = rows.values[:, owner == place], ~rows.missing[:, place]
+        if axis.edges:
+            found[present, place] = axis.cells_of(values[present, 0])
+        elif axis.labels:
+            found[present, place] = np.minimum(values[present].argmax(axis=1), len(axis) - 1)
+    return found
 
 
 def _fit_axis(rows: Encoded, schema: Schema, index: int, column: Column) -> HistogramAxis:

@@ -1,7 +1,7 @@
 """The fitted reference of DriftDetector: composes schema, profile and tests; counts rows, tests evidence."""
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -14,6 +14,7 @@ from gapdrift.counting.counter import CHUNK, Counter, OutOfRangeError, RowStatis
 from gapdrift.counting.evidence import Evidence
 from gapdrift.counting.profile import Profile, fit_profile
 from gapdrift.counting.statistics import Layout, missing_statistics, power_means, value_statistics
+from gapdrift.detectors.drift.batches import BatchStatistics
 from gapdrift.detectors.drift.describe import describe_bin, make_histogram
 from gapdrift.errors import InputError
 from gapdrift.execution import MAX_LEARNED, sample_note
@@ -32,12 +33,14 @@ from gapdrift.inference.findings import (
 )
 from gapdrift.inference.null import Null, correlation_of, effective_sample_size, shape_of
 from gapdrift.inference.observed import ROWS_PER_HEAVINESS, CrossedShape, describe_crossed
+from gapdrift.inference.observed_null import ObservedNull, describe_observed
 from gapdrift.inference.pearson import SMALLEST_P
 from gapdrift.persistence.records import expect, expect_shape, expecting, stored
 from gapdrift.results import BinFinding, DriftResult, FeatureFinding, Finding
 from gapdrift.tables.encoding import ONE_HOT, Encoded, encode, numeric_chunks, probe_rows
 from gapdrift.tables.frame import Table
-from gapdrift.tables.histograms import HistogramAxis, fit_axes
+from gapdrift.tables.histograms import HistogramAxis, cells_of_rows, fit_axes
+from gapdrift.tables.order import consecutive_rows_note
 from gapdrift.tables.schema import CategoryRule, Schema, learn_schema
 
 __all__ = ["DriftReference", "DriftSettings", "fit_drift_reference"]
@@ -64,13 +67,17 @@ CATEGORY_RULE = CategoryRule(12, 0.1)
 
 @dataclass(frozen=True)
 class DriftSettings:
-    """Settings of DriftDetector, checked. Parameters are those of `gapdrift.DriftDetector`."""
+    """Settings of DriftDetector, checked.
+
+    Parameters are those of `gapdrift.DriftDetector`, and whether users are told that consecutive rows are alike.
+    """
 
     n_bins: int | None
     min_effect: float
     target: str | int | None
     categories: tuple[str | int, ...]
     ignore: tuple[str | int, ...]
+    told_of_order: bool = True
 
 
 @stored
@@ -86,6 +93,8 @@ class DriftReference:
         Of the statistics of the reference's rows.
     values_null, missing_null : Null
         How these statistics vary together.
+    observed_null : ObservedNull
+        What tests of observed cells say by chance.
     crossed_shape : CrossedShape
         Of the products of observed cells.
     histogram_axes : tuple of HistogramAxis
@@ -102,6 +111,7 @@ class DriftReference:
     shape: Shape
     values_null: Null
     missing_null: Null
+    observed_null: ObservedNull
     crossed_shape: CrossedShape
     histogram_axes: tuple[HistogramAxis, ...]
     evidence: Evidence
@@ -120,6 +130,11 @@ class DriftReference:
     def __getstate__(self) -> dict[str, Any]:
         """Fields alone: what counting has prepared is several times as large, and made anew where it is needed."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def batch_statistics(self, basis: Mapping[str, Vector] | None = None) -> BatchStatistics:
+        """What is compared of batches, on the basis of this reference or of the one that they were learned by."""
+        own = BatchStatistics.basis_of(self.profile, self.evidence) if basis is None else basis
+        return BatchStatistics(self.profile, self.histogram_axes, own)
 
     @property
     def n_bins(self) -> int:
@@ -145,6 +160,7 @@ class DriftReference:
         expect(np.isin(_known_entries(profile), self.values_null.entries).all(), "the correlation of the values")
         expect(np.isin(_known_missing(layout), self.missing_null.entries).all(), "the correlation of missingness")
         self.crossed_shape.check_fits(self._counter.crossed)
+        expect(len(self.observed_null.tests) == len(schema.columns), "tests of all columns")
         with expecting("a reference that counts"):
             counted = self.count(probe_rows(schema))
         self.evidence.check_stored_sums(self.origin, {name: array.shape for name, array in counted.sums.items()})
@@ -178,6 +194,7 @@ def fit_drift_reference(table: Any, settings: DriftSettings, rng: np.random.Gene
             f"The reference has {len(rows)} row(s), expected at least {MIN_REFERENCE}. Collect more, or join "
             "several windows into one reference."
         )
+    notes = (*notes, *consecutive_rows_note(rows, schema)) if settings.told_of_order else notes
     learned, compared, split = _split(rows, schema, rng)
     profile = fit_profile(learned, compared, schema, rng, n_rows=table.n_rows, n_bins=settings.n_bins)
     histogram_axes = fit_axes(rows, schema)
@@ -194,6 +211,7 @@ def fit_drift_reference(table: Any, settings: DriftSettings, rng: np.random.Gene
         described.shape,
         described.values_null,
         described.missing_null,
+        described.observed_null,
         described.crossed_shape,
         histogram_axes,
         evidence,
@@ -246,6 +264,7 @@ class _Description(NamedTuple):
     shape: Shape
     values_null: Null
     missing_null: Null
+    observed_null: ObservedNull
     crossed_shape: CrossedShape
     sums: dict[str, NDArray[np.float64]] | None
 
@@ -258,11 +277,15 @@ def _describe(profile: Profile, counter: Counter, rows: Encoded, rng: np.random.
     missing = missing_statistics(layout, rows.missing, profile.missing_paired)
     powers = power_means(layout, found.location, profile.paired, found.bins, missing)
     shape = _shape(profile, powers, n_rows)
-    values = _values_null(profile, found, shape)
+    statistics = _known_statistics(profile, found)
+    values = Null(_known_entries(profile), correlation_of(statistics), _n_effective(profile, statistics, shape))
     entries = _known_missing(layout)
     of_missing = Null(entries, correlation_of(missing[:, entries - layout.rates.start]), len(rows))
     crossed = describe_crossed(counter.crossed, found.observed)
-    return _Description(shape, values, of_missing, crossed, found.sums if few else None)
+    cells = cells_of_rows(rows, profile.owner, counter.histogram_axes)
+    products = counter.crossed, crossed, found.observed
+    observed = describe_observed(values, statistics, counter.histogram_axes, cells, products)
+    return _Description(shape, values, of_missing, observed, crossed, found.sums if few else None)
 
 
 def _known_missing(layout: Layout) -> Indices:
@@ -280,15 +303,21 @@ def _known_entries(profile: Profile) -> Indices:
     return np.concatenate([location, np.arange(layout.bins.start, layout.bins.stop)])
 
 
-def _values_null(profile: Profile, rows: RowStatistics, shape: Shape) -> Null:
-    layout, entries = profile.layout, _known_entries(profile)
+def _known_statistics(profile: Profile, rows: RowStatistics) -> Matrix:
+    """These statistics of each row."""
+    if profile.direct:
+        return value_statistics(profile.layout, rows.location, rows.hidden, rows.bins)
+    few = len(_known_entries(profile)) > rows.bins.shape[1]
+    return np.column_stack([rows.location, rows.bins]) if few else rows.bins
+
+
+def _n_effective(profile: Profile, statistics: Matrix, shape: Shape) -> int:
+    """Gaussian rows that would know the correlation of the products as well."""
     if not profile.direct:
-        known = rows.bins if len(entries) == rows.bins.shape[1] else np.column_stack([rows.location, rows.bins])
-        return Null(entries, correlation_of(known), len(known))
-    statistics = value_statistics(layout, rows.location, rows.hidden, rows.bins)
-    light = shape.kurtosis[layout.dependence] < len(statistics) / ROWS_PER_KURTOSIS
-    n_effective = effective_sample_size(statistics[:, layout.dependence][:, light])
-    return Null(entries, correlation_of(statistics), n_effective)
+        return len(statistics)
+    block = profile.layout.dependence
+    light = shape.kurtosis[block] < len(statistics) / ROWS_PER_KURTOSIS
+    return effective_sample_size(statistics[:, block][:, light])
 
 
 def _shape(profile: Profile, powers: Matrix, n_rows: int) -> Shape:
@@ -299,15 +328,30 @@ def _shape(profile: Profile, powers: Matrix, n_rows: int) -> Shape:
     heavy = np.minimum(kurtosis[layout.location][profile.paired], 1e9) + 3.0
     kurtosis[layout.dependence] = np.maximum(kurtosis[layout.dependence], heavy[first] * heavy[second] - 3.0)
     indicator = np.zeros(layout.size, dtype=bool)
+    low, unit_of_two = _two_scores(profile)
     # A column that was constant in the reference is an indicator too: of any other value.
-    indicator[layout.location] = profile.is_category | (variance[layout.location] <= SMALLEST_VARIANCE)
+    constant = variance[layout.location] <= SMALLEST_VARIANCE
+    indicator[layout.location] = profile.is_category | (unit_of_two > 0.0) | constant
     indicator[layout.rates.start : layout.patterns.stop - 1] = True
     unit, offset = np.ones(layout.size), np.zeros(layout.size)
-    unit[layout.location] = np.where(profile.is_category, ONE_HOT, 1.0)
-    offset[layout.location] = profile.mean
+    unit[layout.location] = np.where(profile.is_category, ONE_HOT, np.where(unit_of_two > 0.0, unit_of_two, 1.0))
+    offset[layout.location] = profile.mean - low
     degenerate = _degenerate(profile, powers[0], variance)
     degenerate[layout.dependence] |= kurtosis[layout.dependence] * ROWS_PER_HEAVINESS > n_rows
     return Shape(skewness, kurtosis, indicator, unit, offset, degenerate)
+
+
+def _two_scores(profile: Profile) -> tuple[Vector, Vector]:
+    """Lower score, and distance to the higher one, of columns of numbers that have two values; 0 for all others.
+
+    They are indicators of the second value. As numbers they would be judged by the kurtosis that the reference happens
+    to show, which keeps the columns in which it happens to have that value often.
+    """
+    two = np.zeros((2, len(profile.owner)))
+    for column, pair in enumerate(profile.scores.knots):
+        if pair is not None and len(pair[1]) == 2:
+            two[:, column] = pair[1][0], pair[1][1] - pair[1][0]
+    return two[0], two[1]
 
 
 def _degenerate(profile: Profile, mean: Vector, variance: Vector) -> NDArray[np.bool_]:
@@ -370,7 +414,7 @@ def _test(reference: DriftReference, window: Evidence, alpha: float) -> DriftRes
     comparison = make_comparison(
         reference.profile,
         (reference.shape, reference.crossed_shape),
-        (reference.values_null, reference.missing_null),
+        (reference.values_null, reference.missing_null, reference.observed_null),
         reference.histogram_axes,
         reference.evidence,
         window,

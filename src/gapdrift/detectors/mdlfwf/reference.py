@@ -1,17 +1,21 @@
 """The fitted reference of MDL-FWF, which counts and tests rows by their distances to bins and their memberships."""
 
 import hashlib
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from gapdrift._typing import Mask, Matrix, Vector
 from gapdrift.counting.evidence import Evidence
+from gapdrift.detectors.mdlfwf.batches import FuzzyBatchStatistics
 from gapdrift.detectors.mdlfwf.distance import ImputedDistance, LearnedDistance, learn_distance, training_rates
 from gapdrift.detectors.mdlfwf.membership import MEMBERSHIPS, fuzzy_weights
 from gapdrift.detectors.mdlfwf.regressors import Regressor
 from gapdrift.errors import InputError
+from gapdrift.inference.mean_weights import compare_mean_weights
 from gapdrift.inference.pearson import MIN_EXPECTED, expected_frequencies, pearson
 from gapdrift.models.imputation import FittedImputer, Imputer, fit_imputers, impute
 from gapdrift.models.partition import ROWS_PER_BIN, Partition, default_n_bins, fit_partition
@@ -21,7 +25,7 @@ from gapdrift.tables.encoding import Encoded, encode, probe_rows
 from gapdrift.tables.missingness import missing_rates
 from gapdrift.tables.schema import Schema, learn_schema
 
-__all__ = ["MIN_ROWS", "FuzzyReference", "FuzzySettings", "fit_fuzzy_reference"]
+__all__ = ["MIN_ROWS", "TESTS", "FuzzyReference", "FuzzySettings", "fit_fuzzy_reference"]
 
 MIN_ROWS = 20
 """Smallest number of reference rows: Pearson's test needs at least two bins of ten rows."""
@@ -36,12 +40,26 @@ COUNTED_ROWS = 16_384
 """Number of rows that are counted at once."""
 
 
+def _pearson(reference: Evidence, window: Evidence) -> Finding:
+    return pearson(reference.sums["weights"], window.sums["weights"])
+
+
+def _wald(reference: Evidence, window: Evidence) -> Finding:
+    one, two = ((side.sums["weights"], side.sums["products"]) for side in (reference, window))
+    return compare_mean_weights(one, two, reference.n_rows, window.n_rows)
+
+
+TESTS: Mapping[str, Callable[[Evidence, Evidence], Finding]] = MappingProxyType({"pearson": _pearson, "wald": _wald})
+"""Tests of the frequencies of bins by the name that users give."""
+
+
 @dataclass(frozen=True)
 class FuzzySettings:
     """Checked settings of MDL-FWF; the parameters are those of `gapdrift.MDLFWF`."""
 
     membership: str
     top_q: int | None
+    test: str
     n_bins: int | None
     n_splits: int
     regressor: Regressor | None
@@ -66,6 +84,8 @@ class FuzzyReference:
     distance : LearnedDistance or ImputedDistance
     membership : str
     top_q : int or None
+    frequency_test : str
+        A name in `TESTS`.
     has_missing : (input columns,) array of bool
         Whether a column has missing cells in the reference.
     evidence : Evidence
@@ -81,6 +101,7 @@ class FuzzyReference:
     distance: LearnedDistance | ImputedDistance
     membership: str
     top_q: int | None
+    frequency_test: str
     has_missing: Mask
     evidence: Evidence
     origin: str
@@ -97,7 +118,7 @@ class FuzzyReference:
     def test(self, window: Evidence, alpha: float) -> DriftResult:
         """Result of comparing the evidence of a window with that of the reference."""
         window.check_like(self.evidence)
-        finding = pearson(self.evidence.sums["weights"], window.sums["weights"])
+        finding = TESTS[self.frequency_test](self.evidence, window)
         drift = finding.p_value < alpha if finding.determined else None
         return DriftResult(
             drift,
@@ -111,6 +132,10 @@ class FuzzyReference:
             _bin_findings(self, window, finding),
             (*self.notes, *sorted(window.notes), *_test_notes(self, window, finding)),
         )
+
+    def batch_statistics(self, _basis: Mapping[str, Vector] | None = None) -> FuzzyBatchStatistics:
+        """What is compared of batches; it needs no basis."""
+        return FuzzyBatchStatistics(len(self.schema.columns))
 
     @property
     def n_bins(self) -> int:
@@ -129,6 +154,7 @@ class FuzzyReference:
         expect_shape(self.partition.centres, (n_bins, size), "centres")
         expect(self.membership in MEMBERSHIPS, f"a membership among {', '.join(MEMBERSHIPS)}")
         expect(self.top_q is None or self.top_q > 0, "top_q from 1")
+        expect(self.frequency_test in TESTS, f"a test among {', '.join(TESTS)}")
         expect_shape(self.has_missing, (n_columns,), "marks of missing values")
         shapes = {"weights": (n_bins,), "products": (n_bins, n_bins), "missing": (n_columns,)}
         self.evidence.check_stored_sums(self.origin, shapes)
@@ -159,9 +185,18 @@ def fit_fuzzy_reference(table: Any, settings: FuzzySettings, rng: np.random.Gene
     has_missing: Mask = np.any(rows.missing, axis=0)
     origin = _fingerprint(schema, partition, distance, settings, rows)
     uncounted = FuzzyReference(
-        schema, partition, distance, settings.membership, settings.top_q, has_missing, Evidence(0, {}), origin, notes
+        schema,
+        partition,
+        distance,
+        settings.membership,
+        settings.top_q,
+        settings.test,
+        has_missing,
+        Evidence(0, {}),
+        origin,
+        notes,
     )
-    return replace(uncounted, evidence=_count(uncounted, rows))
+    return replace(uncounted, evidence=_count(uncounted, rows, learned_from=settings.test == "wald"))
 
 
 def _choose_bins(n_rows: int, settings: FuzzySettings) -> tuple[int, tuple[str, ...]]:
@@ -246,12 +281,13 @@ def _bin_notes(partition: Partition, n_bins: int, settings: FuzzySettings) -> tu
     return tuple(notes)
 
 
-def _count(reference: FuzzyReference, rows: Encoded) -> Evidence:
+def _count(reference: FuzzyReference, rows: Encoded, *, learned_from: bool = False) -> Evidence:
+    """Evidence of rows; those that the bins were learned from can be counted as if they had not been among them."""
     n_bins = len(reference.partition)
     weights, products = np.zeros(n_bins), np.zeros((n_bins, n_bins))
     for start in range(0, len(rows), COUNTED_ROWS):
         part = slice(start, start + COUNTED_ROWS)
-        row_weights = _row_weights(reference, rows.values[part], rows.missing[part])
+        row_weights = _row_weights(reference, rows.values[part], rows.missing[part], learned_from=learned_from)
         weights += row_weights.sum(axis=0)
         products += row_weights.T @ row_weights
     newly_missing = rows.missing.any(axis=0) & ~reference.has_missing
@@ -261,11 +297,13 @@ def _count(reference: FuzzyReference, rows: Encoded) -> Evidence:
     return Evidence(len(rows), sums, reference.origin, rows.notes | notes)
 
 
-def _row_weights(reference: FuzzyReference, values: Matrix, missing: Mask) -> Matrix:
+def _row_weights(reference: FuzzyReference, values: Matrix, missing: Mask, *, learned_from: bool = False) -> Matrix:
     """Weight of each bin for each row, (rows, bins): a complete row is in one bin, an incomplete one in several."""
     incomplete = np.isnan(values).any(axis=1)
     weights = np.empty((len(values), len(reference.partition)))
     exact = reference.partition.distances(values[~incomplete])
+    if learned_from:
+        exact = distances_without_self(exact)
     weights[~incomplete] = fuzzy_weights(exact, 0.0, membership="crisp")
     if incomplete.any():
         model = reference.distance
@@ -274,6 +312,30 @@ def _row_weights(reference: FuzzyReference, values: Matrix, missing: Mask) -> Ma
             distances, model.error, membership=reference.membership, top_q=reference.top_q
         )
     return weights
+
+
+def distances_without_self(distances: Matrix) -> Matrix:
+    """Distances of rows to the bins learned from them, each row's own bin without that row: (rows, bins).
+
+    Notes
+    -----
+    A centre is the mean of its n rows. Without one of them it lies farther from that row by n / (n - 1). So counted, a
+    row near the border of its bin is as likely to fall beyond it as a fresh row is; else the frequencies of a
+    reference fit its bins too well, and the test finds too little.
+
+    Examples
+    --------
+    >>> distances_without_self(np.array([[1.0, 1.9], [0.5, 3.0], [4.0, 2.0]]))
+    array([[2. , 1.9],
+           [1. , 3. ],
+           [4. , 2. ]])
+    """
+    nearest = distances.argmin(axis=1)
+    sizes = np.bincount(nearest, minlength=distances.shape[1])[nearest]
+    farther = distances.copy()
+    # A centre of a single row is that row; without it there is no bin, and it stays as it is.
+    farther[np.arange(len(distances)), nearest] *= np.where(sizes > 1, sizes / np.maximum(sizes - 1, 1), 1.0)
+    return farther
 
 
 def _fingerprint(

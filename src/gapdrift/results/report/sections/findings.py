@@ -21,6 +21,7 @@ MEANINGS = {
     "patterns": "which columns are missing together",
     "conditions": "at which values of other columns each column is missing",
     "pearson": "shares of rows in regions of similar rows (chi-square)",
+    "wald": "shares of rows in regions of similar rows (Wald)",
 }
 """What each test compares."""
 

@@ -1,0 +1,273 @@
+"""The null distribution of the tests of observed cells: how small their p-values get by chance, as the reference shows.
+
+Rows of the reference are weighed by random numbers (a multiplier bootstrap): weighted sums vary as differences between
+two samples do. The same weights give the draws of `Null`, so that all tests of the values are simulated together.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import chdtrc, ndtr
+
+from gapdrift._typing import Indices, Matrix, Vector
+from gapdrift.counting.observed import TRIPLE_REACH, CrossedSums
+from gapdrift.inference.combination import Component, effective_number, sidak, sidak_all
+from gapdrift.inference.null import N_DRAWS, Null
+from gapdrift.inference.observed import (
+    MIN_CELL,
+    MIN_COMMON_ROWS,
+    MIN_VALUES,
+    ROWS_PER_HEAVINESS,
+    CrossedShape,
+    merge_cells,
+    product_entries,
+    wave_features,
+)
+from gapdrift.inference.pearson import SMALLEST_P
+from gapdrift.persistence.records import expect, expect_shape, stored
+from gapdrift.tables.histograms import HistogramAxis
+
+__all__ = ["ObservedNull", "describe_observed"]
+
+Single = NDArray[np.float32]
+
+MAX_WEIGHED = 256
+"""Rows that are weighed, at most."""
+
+MAX_SIMULATED = 300
+"""Columns whose distributions are simulated, at most; more are taken to depend on each other as these do."""
+
+NO_WEIGHT = 0.01
+"""Share of chance below which correlations are taken as they are."""
+
+
+@stored
+@dataclass(frozen=True, eq=False)
+class ObservedNull:
+    """What the tests of observed cells would say where nothing changed.
+
+    Parameters
+    ----------
+    tests : (input columns,) array
+        Independent tests that those of each column are worth.
+    distributions : (draws,) array
+        Smallest p-value of columns.
+    n_columns : int
+        Columns that it is the smallest of.
+    interactions : (draws,) array
+        Smallest p-value of products.
+    n_products : int
+        Products that it is the smallest of.
+    """
+
+    tests: Vector
+    distributions: Vector
+    n_columns: int
+    interactions: Vector
+    n_products: int
+
+    def check_stored(self) -> None:
+        """Check what was read from a file: draws of p-values."""
+        expect_shape(self.tests, (-1,), "numbers of tests")
+        expect(bool(np.all(self.tests >= 1.0)), "at least one test for each column")
+        for draws in (self.distributions, self.interactions):
+            expect_shape(draws, (N_DRAWS,), f"{N_DRAWS} draws")
+            expect(bool(np.all((draws >= 0.0) & (draws <= 1.0))), "p-values from 0 to 1")
+        expect(min(self.n_columns, self.n_products) >= 0, "numbers of columns and products")
+
+    def component(self, name: str, smallest: float, number: int) -> Component:
+        """Test of all columns or products by the smallest p-value of so many: ``distributions`` or ``interactions``."""
+        simulated = self.distributions if name == "distributions" else self.interactions
+        of = self.n_columns if name == "distributions" else self.n_products
+        if not of:
+            # None of them was usable in the reference: whatever they are, they are taken as independent.
+            return Component(name, sidak(smallest, number), simulated, degrees_of_freedom=number)
+        worth = effective_number(simulated)
+        now = max(worth * number / of, 1.0)
+        return Component(name, sidak(smallest, now), sidak_all(simulated, worth), degrees_of_freedom=number)
+
+
+def describe_observed(
+    null: Null,
+    statistics: Matrix,
+    axes: tuple[HistogramAxis, ...],
+    cells: Indices,
+    crossed: tuple[CrossedSums, CrossedShape, Single],
+) -> ObservedNull:
+    """Null distribution of the tests of observed cells.
+
+    Parameters
+    ----------
+    null : Null
+        Of the other tests of the values.
+    statistics : (rows, n) array
+        Statistics of rows of the reference whose correlation ``null`` has.
+    axes : tuple of HistogramAxis
+    cells : (rows, input columns) array of int
+        Cell of the histogram of each value, -1 where it is missing.
+    crossed : tuple of CrossedSums, CrossedShape and array
+        What is summed up of products, how they are distributed, and `CrossedSums.rows` of the rows.
+    """
+    chosen = np.linspace(0, len(cells) - 1, min(len(cells), MAX_WEIGHED)).astype(np.intp)
+    weights = _weights(statistics[chosen], null)
+    tests, smallest, n_columns = _simulated_columns(axes, cells[chosen], weights)
+    products, n_products = _product_p_values(*crossed, chosen, weights)
+    return ObservedNull(tests, smallest, n_columns, products, n_products)
+
+
+def _simulated_columns(axes: tuple[HistogramAxis, ...], cells: Indices, weights: Single) -> tuple[Vector, Vector, int]:
+    """Independent tests that those of each column are worth, smallest p-values, and the columns they are of."""
+    tests, smallest = np.ones(len(axes)), np.ones(N_DRAWS)
+    places = np.unique(np.linspace(0, len(axes) - 1, MAX_SIMULATED).astype(np.intp)).tolist() if axes else []
+    merged = {place: _merged_column(axes[place], cells[:, place]) for place in places}
+    columns = {place: column for place, column in merged.items() if column is not None}
+    if not columns:
+        return tests, _uniform(2), 0
+    ends = np.cumsum([0, *(column.marked.shape[1] for column in columns.values())]).tolist()
+    sums = weights @ np.hstack([column.marked for column in columns.values()])
+    for start, stop, (place, column) in zip(ends[:-1], ends[1:], columns.items(), strict=True):
+        p_values = _column_p_values(column, sums[:, start:stop])
+        least = p_values.min(axis=0)
+        tests[place] = min(effective_number(least), len(p_values))
+        smallest = np.minimum(smallest, sidak_all(least, tests[place]))
+    others = np.setdiff1d(np.arange(len(axes)), list(columns))
+    tests[others] = max(tests[list(columns)])
+    return tests, smallest, len(columns)
+
+
+@cache
+def _noise(n_rows: int) -> Single:
+    return np.random.default_rng(5).standard_normal((N_DRAWS, n_rows), dtype=np.float32)
+
+
+def _uniform(seed: int) -> Vector:
+    return np.random.default_rng(seed).random(N_DRAWS)
+
+
+def _weights(statistics: Matrix, null: Null) -> Single:
+    """Random weights of rows, independent and Gaussian, whose sums of statistics are the draws of ``null``.
+
+    Parameters
+    ----------
+    statistics : (rows, n) array
+    null : Null
+
+    Returns
+    -------
+    weights : (draws, rows) array
+        The more closely the rows have the correlation of ``null``, the more closely the sums are its draws.
+    """
+    centred = statistics - statistics.mean(axis=0)
+    deviation = np.sqrt((centred**2).mean(axis=0))
+    scaled = centred / np.where(deviation > 1e-6, deviation, np.inf)
+    # Largest eigenvalues first: there may be more of them than rows.
+    along = np.linalg.qr((scaled @ null.directions)[:, ::-1])
+    signs = np.where(np.diag(along.R) < 0.0, -1.0, 1.0)
+    basis = (along.Q * signs).astype(np.float32)
+    wanted = null.coordinates[:, ::-1][:, : basis.shape[1]].astype(np.float32)
+    noise = _noise(len(statistics))
+    return np.asarray(noise + (wanted - noise @ basis) @ basis.T, dtype=np.float32)
+
+
+@dataclass(frozen=True, eq=False)
+class _Column:
+    """Cells of one column, merged as the tests merge them.
+
+    Parameters
+    ----------
+    is_number : bool
+    shares : list of array
+        Shares of the merged cells, for each way of merging.
+    marked : (rows, merged cells of all ways) array
+        Which cell each row is in, less the shares, over the root of the rows; 0 where the value is missing.
+    """
+
+    is_number: bool
+    shares: list[Vector]
+    marked: Single
+
+
+def _merged_column(axis: HistogramAxis, cells: Indices) -> _Column | None:
+    """The column that is simulated; None where too little is observed."""
+    present = cells >= 0
+    n_present = int(present.sum())
+    counts = np.bincount(cells[present], minlength=max(len(axis), 1)).astype(float)
+    if n_present < MIN_VALUES or np.count_nonzero(counts) < 2:
+        return None
+    shares, marked = [], []
+    for least in (MIN_CELL,) if axis.edges else (MIN_CELL, MIN_CELL / 2.0):
+        groups = merge_cells(counts, least, ordered=bool(axis.edges))
+        groups = np.unique(np.where(counts > 0, groups, groups[counts > 0][0]), return_inverse=True)[1]
+        shares.append(np.bincount(groups, counts) / n_present)
+        marked.append((groups[cells][:, None] == np.arange(len(shares[-1]))) - shares[-1])
+    if len(shares[0]) < 2:
+        return None
+    scaled = np.hstack(marked) * (present / np.sqrt(n_present))[:, None]
+    return _Column(bool(axis.edges), shares, scaled.astype(np.float32))
+
+
+def _column_p_values(column: _Column, sums: Single) -> Matrix:
+    """p-values of the tests of one column for each draw of the sums of its merged cells: (tests, draws)."""
+    share, last = column.shares[0], column.shares[-1]
+    first = sums[:, : len(share)]
+    found = [chdtrc(len(share) - 1, (first**2 / share).sum(axis=1))]
+    if column.is_number:
+        features, whitening = wave_features(share)
+        waves = ((first @ features[1:].T) @ whitening) ** 2
+        found += [2.0 * ndtr(-np.abs(first @ features[0])), chdtrc(whitening.shape[1], waves.sum(axis=1))]
+    largest = np.abs(sums[:, -len(last) :] / np.sqrt(last * (1.0 - last))).max(axis=1)
+    found.append(sidak_all(2.0 * ndtr(-largest), len(last)))
+    return np.asarray(np.maximum(np.stack(found), SMALLEST_P), dtype=np.float64)
+
+
+def _product_p_values(
+    crossed: CrossedSums, shape: CrossedShape, rows: Single, chosen: Indices, weights: Single
+) -> tuple[Vector, int]:
+    """Smallest p-value of products other than plain ones for each draw, and the number of these products."""
+    first, second = product_entries(crossed)
+    folded = second >= crossed.n_columns
+    tested = np.concatenate([folded, np.ones(len(crossed.triples[0]), dtype=bool)])
+    light = shape.kurtosis[tested] <= len(rows) / ROWS_PER_HEAVINESS
+    products = _products(crossed, (first[folded], second[folded]), rows[chosen])
+    chosen_products = products[:, light & (shape.variance[tested] > 1e-6) & products.any(axis=0)]
+    if not chosen_products.shape[1]:
+        return _uniform(3), 0
+    chosen_products /= np.linalg.norm(chosen_products, axis=0)
+    sums = weights @ chosen_products
+    weight = _by_chance(chosen_products)
+    if weight > NO_WEIGHT:
+        other = np.random.default_rng(6).standard_normal(sums.shape, dtype=np.float32)
+        sums = np.sqrt(1.0 - weight) * sums + np.sqrt(weight) * other
+    smallest: Vector = 2.0 * ndtr(-np.abs(sums).max(axis=1).astype(float))
+    return smallest, sums.shape[1]
+
+
+def _by_chance(columns: Matrix | Single) -> float:
+    """Share of the squared correlations of columns of length one that chance explains, as in `correlation_of`."""
+    n_rows, n_columns = columns.shape
+    others = float(((columns @ columns.T) ** 2).sum()) - n_columns
+    by_chance = n_columns * (n_columns - 1.0) / max(n_rows - 1.0, 1.0)
+    return 1.0 if others <= 0.0 else min(by_chance / others, 1.0)
+
+
+def _products(crossed: CrossedSums, pairs: tuple[Indices, Indices], rows: Single) -> Single:
+    """Centred products of pairs, then of three, of each row; 0 where a cell is missing or rows are too few."""
+    first, second = pairs
+    owner = np.concatenate([crossed.owner[: crossed.n_columns], crossed.owner[crossed.numbers]])
+    values, present = rows[:, : len(owner)], rows[:, len(owner) :]
+    wide = present[:, owner]
+    centred = (values - values.sum(axis=0) / np.maximum(wide.sum(axis=0), 1.0)) * wide
+    bounded = np.clip(values, -TRIPLE_REACH, TRIPLE_REACH)
+    one, two, three = crossed.triples
+    factors = [(centred[:, first] * centred[:, second], wide[:, first] * wide[:, second])]
+    if len(one):
+        factors.append(
+            (bounded[:, one] * bounded[:, two] * bounded[:, three], wide[:, one] * wide[:, two] * wide[:, three])
+        )
+    products, together = (np.hstack(part) for part in zip(*factors, strict=True))
+    counts = together.sum(axis=0)
+    found = (products - products.sum(axis=0) / np.maximum(counts, 1.0)) * together
+    found[:, counts < min(MIN_COMMON_ROWS, len(rows) / 2)] = 0.0
+    return np.asarray(found, dtype=np.float32)

@@ -1,0 +1,54 @@
+import numpy as np
+import pytest
+
+import gapdrift as gd
+from gapdrift.inference.combination import effective_number
+from gapdrift.inference.null import N_DRAWS, Null, correlation_of
+from gapdrift.inference.observed_null import ObservedNull, _weights
+
+
+def observed_null(rows):
+    return gd.DriftDetector(random_state=0).fit(rows).reference_.observed_null
+
+
+def test_weighted_sums_of_rows_are_the_draws_of_the_null():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(200, 4)) @ rng.normal(size=(4, 4))
+    null = Null(np.arange(4), correlation_of(rows), 200)
+    weights = _weights(rows, null)
+    scaled = (rows - rows.mean(axis=0)) / rows.std(axis=0)
+    sums = weights @ scaled / np.sqrt(len(rows))
+    agreement = [np.corrcoef(sums[:, place], null.draws[:, place])[0, 1] for place in range(4)]
+    assert min(agreement) > 0.999
+    # Otherwise they are independent: variances of 2,000 draws, largest of 200.
+    assert weights.var(axis=0) == pytest.approx(np.ones(200), abs=5 * np.sqrt(2 / N_DRAWS))
+
+
+def test_independent_columns_count_each_and_copies_once():
+    rng = np.random.default_rng(0)
+    free = rng.normal(size=(400, 6))
+    one = np.repeat(free[:, :1], 6, axis=1)
+    several, copies = observed_null(free), observed_null(one)
+    assert effective_number(several.distributions) > 4.5
+    assert effective_number(copies.distributions) < 1.5
+    assert effective_number(copies.interactions) < 0.5 * effective_number(several.interactions)
+
+
+def test_tests_of_one_column_are_nearly_independent():
+    found = observed_null(np.random.default_rng(0).normal(size=(400, 2)))
+    assert np.all((found.tests > 2.0) & (found.tests <= 4.0))
+
+
+def test_simulated_tests_are_uniform():
+    found = observed_null(np.random.default_rng(0).normal(size=(500, 5)))
+    for name in ("distributions", "interactions"):
+        simulated = found.component(name, 0.5, 5).simulated
+        # Of 2,000 draws; read off from 0.03 to 0.08.
+        assert (simulated < 0.05).mean() == pytest.approx(0.05, abs=0.02)
+        assert (simulated < 0.5).mean() == pytest.approx(0.5, abs=0.1)
+
+
+def test_what_was_not_simulated_is_taken_as_independent():
+    uniform = np.random.default_rng(0).random(N_DRAWS)
+    found = ObservedNull(np.ones(3), uniform, 0, uniform, 0).component("distributions", 0.01, 3)
+    assert found.p_value == pytest.approx(1 - 0.99**3)
