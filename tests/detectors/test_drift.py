@@ -344,7 +344,7 @@ def test_a_column_without_a_value_in_the_window_is_not_blamed(rng):
     assert result.drift
     assert [feature.tested for feature in result.features] == [True, True, True, False]
     assert all(feature.adjusted_p_value < 1e-6 for feature in result.features[:3])
-    assert result.features[3].effect_size is None
+    assert result.features[3].effect_size == 0.0
     assert result.features[3].adjusted_missing_p_value < 1e-6
     assert "Column 'x3' has no value in the window: only its missing values are compared." in result.warnings
 
