@@ -238,6 +238,7 @@ def test_plot_of_what_is_not_there(drifted, fitted, gaussian_drift):
 def test_plot_without_matplotlib(drifted, monkeypatch):
     import sys
 
+    monkeypatch.delitem(sys.modules, "gapdrift.results.report.chart", raising=False)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     monkeypatch.delitem(sys.modules, "gapdrift.results.report.chart", raising=False)
     with pytest.raises(gd.GapdriftError, match="gapdrift\\[plot\\]"):

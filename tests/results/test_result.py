@@ -29,8 +29,17 @@ EMPTY = gd.DriftResult(
 
 
 def test_public_names():
-    names = ["BinFinding", "DriftResult", "FeatureFinding", "Finding", "Histogram", "PairFinding", "PairSide"]
-    assert results.__all__ == names
+    assert set(results.__all__) == {
+        "BatchStrip",
+        "BinFinding",
+        "DriftResult",
+        "FeatureFinding",
+        "Finding",
+        "Histogram",
+        "PairFinding",
+        "PairSide",
+        "UsualVariation",
+    }
     assert results.DriftResult is gd.DriftResult
 
 
