@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 import gapdrift as gd
-from gapdrift.counting.observed import MAX_CROSSED, MAX_TRIPLED, CrossedSums
+from gapdrift.counting.observed import MAX_CROSSED, MAX_FOLDED, MAX_TRIPLED, CrossedSums
 from gapdrift.tables.encoding import encode
 from tests import naive
 
@@ -38,7 +38,31 @@ def test_products_of_three_are_those_of_few_columns(n_columns, n_triples):
     assert crossed.zeros()["crossed"].shape == (3 * n_columns, 3 * n_columns)
 
 
-def test_wide_tables_have_no_products():
+def test_wide_tables_have_no_folded_scores():
+    size = MAX_FOLDED + 1
+    crossed = CrossedSums(np.arange(size), np.zeros(size, dtype=bool), size)
+    assert crossed.zeros()["crossed"].shape == (2 * size, 2 * size)
+    assert not crossed.has_products
+
+
+def test_a_wide_table_shows_at_which_values_columns_are_missing():
+    def rows(seed, *, by_value):
+        rng = np.random.default_rng(seed)
+        values = rng.normal(size=(500, MAX_FOLDED + 5))
+        share = 0.4 / (1.0 + np.exp(-3.0 * values[:, :1])) if by_value else 0.2
+        gone = rng.random(values.shape) < share
+        gone[:, 0] = False
+        return np.where(gone, np.nan, values)
+
+    detector = gd.DriftDetector(random_state=0).fit(rows(0, by_value=False))
+    p_values = [
+        next(part.p_value for part in detector.test(window).missingness.parts if part.name == "conditions")
+        for window in (rows(1, by_value=False), rows(2, by_value=True))
+    ]
+    assert p_values[1] < 1e-3 < p_values[0]
+
+
+def test_very_wide_tables_have_no_products():
     crossed = CrossedSums(np.arange(MAX_CROSSED + 1), np.zeros(MAX_CROSSED + 1, dtype=bool), MAX_CROSSED + 1)
     assert crossed.size == 0
     rows = crossed.rows(np.zeros((5, MAX_CROSSED + 1)), np.zeros((5, MAX_CROSSED + 1), dtype=bool))

@@ -110,7 +110,7 @@ def test_windows_that_join_do_not_depend_on_how_rows_are_divided_or_runs_interru
         state, monitor = monitor.state(), gd.Monitor(detector(), 50, extend=1)
         monitor.restore(state)
     assert told(found) == whole
-    for name in ("joined", "waiting/000000000"):
+    for name in ("joined/000000001/closed", "waiting/000000000"):
         with pytest.raises(gd.errors.HistoryError, match="damaged"):
             gd.Monitor(detector(), 50, extend=1).restore(state | {name: b"nonsense"})
 

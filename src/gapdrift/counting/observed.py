@@ -9,7 +9,8 @@ With z the centred normal scores of a row, o its observed cells, and everything 
 
 The sums over rows of all products of two of these give, over the rows that have both cells, the means of u_i and w_i
 and how u_i, w_i and o_i depend on u_j, w_j and o_j: skewness, spread of one number along another, tails that go
-together, and whether values are missing at random. Where columns are few, products of three u are added up as well.
+together, and whether values are missing at random. Where columns are few, products of three u are added up as well;
+where they are many, there is no w.
 
 All are whole numbers so small that sums of them are exact.
 """
@@ -23,12 +24,24 @@ from numpy.typing import NDArray
 
 from gapdrift._typing import Indices, Mask, Matrix
 
-__all__ = ["MAX_CROSSED", "MAX_TRIPLED", "STEPS", "TRIPLE_REACH", "CrossedSums", "add_crossed", "add_triples"]
+__all__ = [
+    "MAX_CROSSED",
+    "MAX_FOLDED",
+    "MAX_TRIPLED",
+    "STEPS",
+    "TRIPLE_REACH",
+    "CrossedSums",
+    "add_crossed",
+    "add_triples",
+]
 
 Single = NDArray[np.float32]
 
-MAX_CROSSED = 60
-"""Matrix columns whose products are looked at, at most: none of a wider table."""
+MAX_CROSSED = 300
+"""Matrix columns whose missing cells are looked at beside the values of others, at most: none of a wider table."""
+
+MAX_FOLDED = 60
+"""Matrix columns with a w, whose products are looked at, at most."""
 
 MAX_TRIPLED = 10
 """Matrix columns of which products of three are looked at, at most."""
@@ -59,8 +72,9 @@ class CrossedSums:
 
     def __init__(self, owner: Indices, is_category: Mask, n_inputs: int) -> None:
         few = len(owner) <= MAX_CROSSED
+        self.has_products = len(owner) <= MAX_FOLDED
         self.owner, self.n_inputs = owner, n_inputs if few else 0
-        self.numbers = np.flatnonzero(~is_category) if few else np.zeros(0, dtype=np.intp)
+        self.numbers = np.flatnonzero(~is_category) if self.has_products else np.zeros(0, dtype=np.intp)
         self.n_columns = len(owner) if few else 0
 
     @property

@@ -270,7 +270,13 @@ def _mean_and_spread(shares: Vector, scores: Vector) -> tuple[float, float]:
 
 
 def product_entries(crossed: CrossedSums) -> tuple[Indices, Indices]:
-    """Two of u and w whose product is tested: different u, a u and a w, different w; not within one category."""
+    """Two of u and w whose product is tested: different u, a u and a w, different w; not within one category.
+
+    None of a table so wide that there is no w.
+    """
+    if not crossed.has_products:
+        none = np.zeros(0, dtype=np.intp)
+        return none, none
     size = crossed.n_columns + len(crossed.numbers)
     first, second = np.triu_indices(size)
     owner = _owner(crossed)

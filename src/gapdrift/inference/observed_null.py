@@ -226,12 +226,12 @@ def _product_p_values(
     crossed: CrossedSums, shape: CrossedShape, rows: Single, chosen: Indices, weights: Single
 ) -> tuple[Vector, int]:
     """Smallest p-value of products other than plain ones for each draw, and the number of these products."""
-    products = _products(crossed, rows[chosen])
-    n_pairs = len(product_entries(crossed)[0])
-    heavy = shape.kurtosis > len(rows) / ROWS_PER_HEAVINESS
-    usable = ~heavy & (shape.variance > 1e-6) & (products.any(axis=0))
-    usable[:n_pairs] &= product_entries(crossed)[1] >= crossed.n_columns
-    chosen_products = products[:, usable]
+    first, second = product_entries(crossed)
+    folded = second >= crossed.n_columns
+    tested = np.concatenate([folded, np.ones(len(crossed.triples[0]), dtype=bool)])
+    light = shape.kurtosis[tested] <= len(rows) / ROWS_PER_HEAVINESS
+    products = _products(crossed, (first[folded], second[folded]), rows[chosen])
+    chosen_products = products[:, light & (shape.variance[tested] > 1e-6) & products.any(axis=0)]
     if not chosen_products.shape[1]:
         return _uniform(3), 0
     chosen_products /= np.linalg.norm(chosen_products, axis=0)
@@ -252,9 +252,9 @@ def _by_chance(columns: Matrix | Single) -> float:
     return 1.0 if others <= 0.0 else min(by_chance / others, 1.0)
 
 
-def _products(crossed: CrossedSums, rows: Single) -> Single:
-    """Centred products of each row in the order of `CrossedShape`, 0 where a cell is missing or rows are too few."""
-    first, second = product_entries(crossed)
+def _products(crossed: CrossedSums, pairs: tuple[Indices, Indices], rows: Single) -> Single:
+    """Centred products of pairs, then of three, of each row; 0 where a cell is missing or rows are too few."""
+    first, second = pairs
     owner = np.concatenate([crossed.owner[: crossed.n_columns], crossed.owner[crossed.numbers]])
     values, present = rows[:, : len(owner)], rows[:, len(owner) :]
     wide = present[:, owner]

@@ -12,7 +12,10 @@ from gapdrift.storage import dumps, loads
 from gapdrift.streaming.sequential import LENGTHS, ChangePoint, EvidenceProcess
 from gapdrift.tables.times import as_datetime
 
-__all__ = ["CERTAIN", "Decider", "Decision", "make_decider"]
+__all__ = ["CERTAIN", "Decider", "Decision", "is_of_batches", "make_decider"]
+
+MAX_BATCHES = 200
+"""Windows that join the batches of a reference, at most: the last ones."""
 
 CERTAIN = 1e-3
 """A change is certain if the p-value of the rows since then is below this share of one in ``false_alarm_every``."""
@@ -95,17 +98,17 @@ class WindowByWindow:
 
     def restart(self) -> None:
         """Forget all windows, since there is a new reference."""
-        self._joined: Evidence | None = None
+        self._baseline = Baseline()
         self._waiting: list[Evidence] = []
-        self._extended: Detector | None = None
 
     def decide(self, detector: Detector, begin: ChangePoint, evidence: Evidence) -> Decision:  # noqa: ARG002
         """Decision about the next window."""
-        if self._extended is None:
-            self._extended = detector if self._joined is None else detector.extended(self._joined)
-        decision = self._find_zone(self._extended, evidence)
-        if self._extend is not None:
-            self._join_confirmed(decision.zone, evidence)
+        decision = self._find_zone(self._baseline.joined_to(detector), evidence)
+        if self._extend is not None and decision.zone != "undetermined":
+            self._waiting = [*self._waiting, evidence] if decision.zone == "calm" else []
+            if len(self._waiting) > self._extend:
+                first, *self._waiting = self._waiting
+                self._baseline.add(detector, first)
         return decision
 
     def _find_zone(self, detector: Detector, evidence: Evidence) -> Decision:
@@ -116,26 +119,73 @@ class WindowByWindow:
             return Decision("warning", result)
         return Decision("undetermined" if result.drift is None else "calm", result)
 
-    def _join_confirmed(self, zone: str, evidence: Evidence) -> None:
-        """Add the window that was waiting longest to the reference, if those after it are calm."""
-        if zone == "undetermined":
-            return
-        self._waiting = [*self._waiting, evidence] if zone == "calm" else []
-        assert self._extend is not None  # otherwise no window joins
-        if len(self._waiting) > self._extend:
-            first, *self._waiting = self._waiting
-            self._joined, self._extended = first if self._joined is None else self._joined + first, None
-
     def packed(self) -> dict[str, bytes]:
         """Parts from which `restore` continues."""
-        parts = {f"waiting/{place:09}": dumps(evidence) for place, evidence in enumerate(self._waiting)}
-        return parts if self._joined is None else parts | {"joined": dumps(self._joined)}
+        waiting = {f"waiting/{place:09}": dumps(evidence) for place, evidence in enumerate(self._waiting)}
+        return waiting | self._baseline.packed()
 
     def restore(self, parts: Mapping[str, bytes]) -> None:
         """Continue from the parts of `packed`."""
-        self.restart()
+        self._baseline = Baseline.unpacked(parts)
         self._waiting = [_unpack(parts[name]) for name in sorted(parts) if name.startswith("waiting/")]
-        self._joined = _unpack(parts["joined"]) if "joined" in parts else None
+
+
+class Baseline:
+    """Windows that have joined the reference: their sum or, for a reference of batches, the last of them one by one."""
+
+    def __init__(self) -> None:
+        self._parts: dict[int, Evidence] = {}
+        self._n_joined = 0
+        self._packed: dict[str, bytes] = {}
+        self._joined: tuple[Detector, Detector] | None = None
+
+    def add(self, detector: Detector, evidence: Evidence) -> None:
+        """Let a window join."""
+        self._n_joined += 1
+        self._joined = None
+        if is_of_batches(detector) or not self._parts:
+            self._parts[self._n_joined] = evidence
+            self._parts.pop(self._n_joined - MAX_BATCHES, None)
+            return
+        (total,) = self._parts.values()
+        self._parts = {self._n_joined: total + evidence}
+
+    def joined_to(self, detector: Detector) -> Detector:
+        """The detector with the windows that have joined."""
+        if not self._parts:
+            return detector
+        if self._joined is None or self._joined[0] is not detector:
+            self._joined = detector, _extend(detector, list(self._parts.values()))
+        return self._joined[1]
+
+    def packed(self) -> dict[str, bytes]:
+        """Parts from which `unpacked` continues; they never change."""
+        known, names = self._packed, [(f"joined/{number:09}/closed", part) for number, part in self._parts.items()]
+        self._packed = {name: known[name] if name in known else dumps(part) for name, part in names}
+        return self._packed
+
+    @classmethod
+    def unpacked(cls, parts: Mapping[str, bytes]) -> "Baseline":
+        """Windows from the parts of `packed`."""
+        baseline = cls()
+        for name in sorted(parts):
+            if name.startswith("joined/"):
+                baseline._n_joined = int(name.split("/")[1])
+                baseline._parts[baseline._n_joined] = _unpack(parts[name])
+        return baseline
+
+
+def is_of_batches(detector: Detector) -> bool:
+    """Whether a detector compares windows with the usual variation between batches of its reference."""
+    return getattr(detector, "usual_", None) is not None
+
+
+def _extend(detector: Detector, windows: list[Evidence]) -> Detector:
+    if not is_of_batches(detector):
+        return detector.extended(windows[0])
+    of_batches: Any = detector
+    extended: Detector = of_batches.with_batches(windows)
+    return extended
 
 
 def _unpack(packed: bytes) -> Evidence:
@@ -158,26 +208,41 @@ class Accumulated:
 
     def __init__(self, false_alarm_every: float, warning_every: float) -> None:
         self._alarm, self._warning = false_alarm_every, warning_every
-        self._process = EvidenceProcess(LENGTHS)
+        self._process: EvidenceProcess | None = None
+        self._batches = Baseline()
 
     def decide(self, detector: Detector, begin: ChangePoint, evidence: Evidence) -> Decision:
         """Decision about the next window."""
+        if self._process is None:
+            self._process = EvidenceProcess(_lengths(detector))
         results: list[DriftResult] = []
 
         def judge(block: Evidence, before: Evidence | None) -> float | None:
-            results.append(_compare(detector, block, before, 1.0 / self._alarm))
+            results.append(self._compare(detector, block, before, 1.0 / self._alarm))
             return None if results[-1].drift is None else results[-1].p_value
 
         self._process.update(begin, evidence, judge)
         # Blocks of one window come first.
-        result, value = results[0], self._process.value
-        if value < self._warning:
-            return Decision("undetermined" if result.drift is None else "calm", result, evidence=value)
-        change, since, first = self._process.change(judge)
-        found = _compare(detector, since, self._process.before(first))
-        return self._decide_alarm(Decision("drift", result, (), value, change, found), first, detector)
+        decision = Decision("undetermined" if results[0].drift is None else "calm", results[0], (), self._process.value)
+        if self._process.value >= self._warning:
+            change, since, first = self._process.change(judge)
+            found = self._compare(detector, since, self._process.before(first))
+            decision = self._decide_alarm(
+                replace(decision, zone="drift", change=change, since_change=found), first, detector, self._process
+            )
+        if is_of_batches(detector) and decision.zone in {"calm", "warning"}:
+            self._batches.add(detector, evidence)
+        return decision
 
-    def _decide_alarm(self, alarm: Decision, first: int, detector: Detector) -> Decision:
+    def _compare(
+        self, detector: Detector, window: Evidence, before: Evidence | None, alpha: float | None = None
+    ) -> DriftResult:
+        """Result of some rows against the reference and the windows that came before."""
+        if is_of_batches(detector):
+            return self._batches.joined_to(detector).test(window, alpha=alpha)
+        return (detector if before is None else detector.extended(before)).test(window, alpha=alpha)
+
+    def _decide_alarm(self, alarm: Decision, first: int, detector: Detector, process: EvidenceProcess) -> Decision:
         found, least = alarm.since_change, getattr(detector, "min_effect", 0.0)
         assert found is not None and alarm.evidence is not None  # it is an alarm
         largest = max((f.effect_size or 0.0 for f in (found.values, found.missingness) if f is not None), default=0.0)
@@ -186,23 +251,25 @@ class Accumulated:
             return Decision("calm", alarm.result, (note,), alarm.evidence)
         if alarm.evidence < self._alarm:
             return replace(alarm, zone="warning")
-        self._process.begin_anew(first if found.p_value < CERTAIN / self._alarm else None)
+        process.begin_anew(first if found.p_value < CERTAIN / self._alarm else None)
         return alarm
 
     def restart(self) -> None:
         """Forget all windows, since there is a new reference."""
-        self._process.forget_all()
+        self._process, self._batches = None, Baseline()
 
     def packed(self) -> dict[str, bytes]:
         """Parts from which `restore` continues."""
-        return {f"sequential/{name}": data for name, data in self._process.packed().items()}
+        own = {} if self._process is None else self._process.packed()
+        return {f"sequential/{name}": data for name, data in own.items()} | self._batches.packed()
 
     def restore(self, parts: Mapping[str, bytes]) -> None:
         """Continue from the parts of `packed`."""
         own = {name.removeprefix("sequential/"): data for name, data in parts.items() if name.startswith("sequential/")}
-        self._process = EvidenceProcess.unpacked(own, LENGTHS)
+        self._process = EvidenceProcess.unpacked(own) if own else None
+        self._batches = Baseline.unpacked(parts)
 
 
-def _compare(detector: Detector, window: Evidence, before: Evidence | None, alpha: float | None = None) -> DriftResult:
-    """Result of some rows against the reference and the rows that came before."""
-    return (detector if before is None else detector.extended(before)).test(window, alpha=alpha)
+def _lengths(detector: Detector) -> tuple[int, ...]:
+    """Lengths of the blocks that are compared: batches vary by themselves, so that blocks of several are no batches."""
+    return (1,) if is_of_batches(detector) else LENGTHS

@@ -19,7 +19,7 @@ from gapdrift.detectors.base import Detector
 from gapdrift.errors import HistoryError, InputError, SchemaError
 from gapdrift.streaming.adaptation import refit
 from gapdrift.streaming.buffer import RowBuffer
-from gapdrift.streaming.decisions import make_decider
+from gapdrift.streaming.decisions import is_of_batches, make_decider
 from gapdrift.streaming.dependence import NeighbourCheck
 from gapdrift.streaming.intake import (
     BEFORE_ALL,
@@ -38,7 +38,7 @@ from gapdrift.streaming.sequential import ChangePoint
 from gapdrift.streaming.windows import WindowResult
 from gapdrift.tables.frame import Table, quote
 from gapdrift.tables.spans import Calendar, format_duration
-from gapdrift.tables.times import as_datetime, check_time
+from gapdrift.tables.times import as_datetime, check_time, times_of
 
 __all__ = ["Monitor"]
 
@@ -177,7 +177,8 @@ class Monitor:
         self._position = 0
         self._lock = RLock()
         # Rows that come one by one have no order in time that could be known before they are read.
-        self._buffer_rows = time_column is None and key_column is None
+        needs_times = getattr(detector, "time_column_", None) is not None
+        self._buffer_rows = not needs_times and time_column is None and key_column is None
         self._buffer = RowBuffer(detector)
         self.drift_detected = self.warning_detected = False
         self.late_rows = self.duplicate_rows = self.untimed_rows = 0
@@ -244,9 +245,9 @@ class Monitor:
     def _advance_table(self, rows: Any, *, checked: bool) -> list[WindowResult]:
         columns, policy = self._columns, self._policy
         batch = read_batch(rows, columns.names, columns.named, policy.time_column, policy.key_column)
-        given = Rows.read(batch.table, columns.names)
+        given = self._with_times(Rows.read(batch.table, columns.names), batch)
         if not checked:
-            self._check(batch.table, given)
+            self._check(batch.table, given if batch.untimed is None else given.take(~batch.untimed))
         notes = self._notes_about_columns(batch.table)
         decided: list[WindowResult] = []
         first = self._position
@@ -255,6 +256,24 @@ class Monitor:
             decided += self._decide(step.closed)
         self._buffer_room = self._room_of_buffer() if self._buffer_rows else 0
         return decided
+
+    def _with_times(self, rows: Rows, batch: Batch) -> Rows:
+        """Rows with the column of times that the detector needs to know what is usual at their time, if it does."""
+        name = getattr(self.detector, "time_column_", None)
+        if name is None:
+            return rows
+        if name == self._policy.time_column:
+            assert batch.times is not None and batch.untimed is not None  # windows of time
+            times, missing = batch.times, batch.untimed
+        elif name in batch.table.names:
+            times, missing = times_of(batch.table, name)
+        else:
+            raise SchemaError(
+                f"The rows lack the column {name!r}, expected the time of each row: the detector compares them with "
+                f"what is usual at that time. They have {quote(batch.table.names)}."
+            )
+        cells = np.where(missing, np.datetime64("NaT", "us"), times.astype("M8[us]"))
+        return Rows({**rows.cells, name: cells}, rows.named)
 
     @property
     def position(self) -> int:
@@ -508,7 +527,7 @@ class Monitor:
         self.detector.check_rows(rows.table())
 
     def _notes_about_columns(self, table: Table) -> set[str]:
-        known = {*self._columns.names, *self._columns.ignored}
+        known = {*self._columns.names, *self._columns.ignored, getattr(self.detector, "time_column_", None)}
         extra = [name for name in table.names if name not in known] if table.named else []
         return {f"Column {name!r} is not in the reference and was ignored." for name in extra}
 
@@ -570,7 +589,8 @@ class Monitor:
             last_row=max(pane.last_row for pane in panes),
             **decision.facts(),
         )
-        self._neighbours.look(self._index, self.detector, evidence)
+        if not is_of_batches(self.detector):
+            self._neighbours.look(self._index, self.detector, evidence)
         told = self.warnings if window.alarm else ()
         return replace(window, warnings=(*window.warnings, *decision.warnings, *told))
 

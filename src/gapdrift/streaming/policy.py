@@ -183,6 +183,12 @@ def _check_warning_every(value: Any, alarm_every: float) -> float:
 
 
 def _check_adapt(adapt: Any, detector: Detector) -> int | None:
+    if adapt is not None and getattr(detector, "usual_", None) is not None:
+        raise ParameterError(
+            f"adapt is {adapt!r}, but the detector compares with the usual variation between batches, which a few "
+            "windows do not show. Leave it out, and fit a new detector on batches after the change; extend lets calm "
+            "windows join the batches."
+        )
     seed = detector.get_params(deep=False).get("random_state", 0)
     if adapt is not None and not isinstance(seed, int | np.integer):
         raise ParameterError(
@@ -227,7 +233,7 @@ def _check_columns(columns: Columns, time_column: Any, key_column: Any) -> None:
             raise ParameterError(f"{setting} is {name!r}, expected the name of a column, or None.")
         if not columns.named:
             raise ParameterError(f"{setting} is {name!r}, but the detector was fitted on an array, without names.")
-        if name in columns.names:
+        if name in columns.names and name != columns.time:
             raise ParameterError(
                 f"{setting} is {name!r}, which the detector compares. Fit it with ignore=[{name!r}], or on a table "
                 "without this column."

@@ -104,7 +104,8 @@ class EvidenceProcess:
 
     def __init__(self, lengths: Sequence[int] = LENGTHS) -> None:
         self._lengths = tuple(lengths)
-        assert self._lengths in RUN_LENGTHS
+        if self._lengths not in RUN_LENGTHS:
+            raise ValueError(f"no run lengths are known for blocks of {self._lengths} windows")
         self._taken = 0
         self._segments: list[Segment] = []
         self._packed: dict[str, bytes] = {}
@@ -190,11 +191,6 @@ class EvidenceProcess:
         self._restart()
         self._join_segments()
 
-    def forget_all(self) -> None:
-        """Begin anew, with another reference."""
-        self._segments = []
-        self._restart()
-
     def _join_segments(self) -> None:
         """Add up windows between which neither a block nor a run of bets begins."""
         needed = {*self._opened, *self._starts.flat}
@@ -209,6 +205,7 @@ class EvidenceProcess:
     def packed(self) -> dict[str, bytes]:
         """Parts from which `unpacked` continues; those whose names end in "closed" never change."""
         facts = {
+            "lengths": self._lengths,
             "taken": self._taken,
             "sums": self._sums.tolist(),
             "ratios": self._ratios.tolist(),
@@ -221,15 +218,17 @@ class EvidenceProcess:
         return {"facts": json.dumps(facts).encode(), **self._packed}
 
     @classmethod
-    def unpacked(cls, parts: Mapping[str, bytes], lengths: Sequence[int]) -> "EvidenceProcess":
+    def unpacked(cls, parts: Mapping[str, bytes]) -> "EvidenceProcess":
         """Process that continues from the parts of `packed`."""
-        process = cls(lengths)
-        shape = process._sums.shape
         try:
             facts = json.loads(parts["facts"])
+            process = cls(facts["lengths"])
+            shape = process._sums.shape
             process._taken, process._opened = int(facts["taken"]), [int(first) for first in facts["opened"]]
-            process._sums, process._ratios = (np.array(facts[name], dtype=float) for name in ("sums", "ratios"))
-            process._starts = np.array(facts["starts"], dtype=np.int64)
+            process._sums, process._ratios = (
+                np.array(facts[name], dtype=float).reshape(shape) for name in ("sums", "ratios")
+            )
+            process._starts = np.array(facts["starts"], dtype=np.int64).reshape(shape)
             for first, stop, *begin in facts["segments"]:
                 evidence = loads(parts[_part_name(first, stop)])
                 if not isinstance(evidence, Evidence):
@@ -237,9 +236,6 @@ class EvidenceProcess:
                 process._segments.append(Segment(first, stop, ChangePoint(*begin), evidence))
         except (KeyError, ValueError, TypeError, GapdriftError) as error:
             raise HistoryError("The stored evidence of the monitor cannot be read: the history is damaged.") from error
-        arrays = process._sums, process._ratios, process._starts
-        if any(array.shape != shape for array in arrays) or len(process._opened) != len(lengths):
-            raise HistoryError("The stored evidence of the monitor is that of another version, or damaged.")
         return process
 
 
