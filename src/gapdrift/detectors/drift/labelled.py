@@ -15,14 +15,17 @@ from gapdrift.counting.concept import concept_sums, count_concept
 from gapdrift.counting.evidence import Evidence
 from gapdrift.counting.profile import Profile, add_to_digest
 from gapdrift.detectors.drift.batches import BatchStatistics
-from gapdrift.detectors.drift.describe import make_histogram
+from gapdrift.detectors.drift.distributions import Side, make_histogram, new_categories
 from gapdrift.detectors.drift.reference import (
     CATEGORY_RULE,
     ENCODED_ROWS,
+    MAX_NEW,
     MIN_WINDOW,
     DriftReference,
     DriftSettings,
+    effect_unit,
     fit_drift_reference,
+    value_range,
 )
 from gapdrift.errors import ParameterError
 from gapdrift.execution import MAX_LEARNED
@@ -32,26 +35,24 @@ from gapdrift.models.concept import MIN_LABELLED, ConceptModel, fit_concept
 from gapdrift.persistence.records import expect, expecting, stored
 from gapdrift.results import DriftResult, FeatureFinding, Finding
 from gapdrift.tables.encoding import Encoded, encode, probe_rows
+from gapdrift.tables.facts import Facts, empty_facts
 from gapdrift.tables.frame import Table
-from gapdrift.tables.histograms import HistogramAxis, count_categories, fit_axes
+from gapdrift.tables.histograms import HistogramAxis, count_categories, find_facts, fit_axes
 from gapdrift.tables.schema import Schema, learn_schema
 
 __all__ = ["LabelledReference", "fit_labelled_reference"]
 
 
 class _Rows(NamedTuple):
-    """Encoded rows, the label apart.
-
-    Parameters
-    ----------
-    covariates : Encoded
-    labels : (rows, matrix columns of the label) array
-    labelled : (rows,) array of bool
-    """
+    """Encoded rows, the label apart."""
 
     covariates: Encoded
-    labels: Matrix
-    labelled: Mask
+    label: Encoded
+
+    @property
+    def labelled(self) -> Mask:
+        """Whether rows have a label: (rows,)."""
+        return ~self.label.missing[:, 0]
 
 
 @stored
@@ -131,25 +132,27 @@ class LabelledReference:
         return self._count(table, pool_singletons=True)
 
     def _count(self, table: Any, *, pool_singletons: bool) -> Evidence:
-        return reduce(add, map(self._count_rows, _encoded(table, self.schema, pool_singletons=pool_singletons)))
+        parts = _encoded(table, self.schema, self.place, self.covariates.schema, pool_singletons=pool_singletons)
+        return reduce(add, map(self._count_rows, parts))
 
-    def _count_rows(self, rows: Encoded) -> Evidence:
-        apart = _apart(rows, self.schema, self.place)
-        sums = dict(self.covariates.count(apart.covariates).sums) | self.label_sums(apart)
-        return Evidence(len(rows), sums, self.origin, rows.notes)
+    def _count_rows(self, rows: "_Rows") -> Evidence:
+        own, label = self.covariates.count(rows.covariates), self.count_labels(rows)
+        return _joined(own, label, self.origin)
 
-    def label_sums(self, rows: "_Rows") -> dict[str, NDArray[np.float64]]:
-        """Sums over rows that are about their labels."""
-        covariates, labels, labelled = rows
+    def count_labels(self, rows: "_Rows") -> Evidence:
+        """Evidence of rows that is about their labels."""
+        labelled = rows.labelled
+        labels = rows.label.values[labelled]
         sums = {
-            "label_cells": _label_cells(self.axis, labels[labelled]),
+            "label_cells": _label_cells(self.axis, labels),
             "label_missing": np.array([float(len(labelled) - labelled.sum())]),
         }
-        if self.concept is None:
-            return sums
-        chosen = Encoded(covariates.values[labelled], covariates.missing[labelled])
-        expected = self.covariates.expected(chosen)
-        return sums | count_concept(self.concept, expected, chosen.missing, labels[labelled])
+        if self.concept is not None:
+            chosen = Encoded(rows.covariates.values[labelled], rows.covariates.missing[labelled])
+            sums |= count_concept(self.concept, self.covariates.expected(chosen), chosen.missing, labels)
+        owner = np.zeros(labels.shape[1], dtype=np.intp)
+        facts = find_facts(rows.label, (self.axis,), owner)
+        return Evidence(len(labelled), sums, self.origin, rows.label.notes, facts)
 
     def check_stored(self) -> None:
         """Check what was read from a file: the parts fit together, and rows can be counted."""
@@ -234,20 +237,32 @@ class LabelledReference:
         """Findings of all columns, in their order; p-values are adjusted for the label as well."""
         if not covariates:
             return ()
-        own = FeatureFinding(
-            self.schema.columns[self.place].name,
-            _missing_labels(self.evidence),
-            _missing_labels(window),
-            label.p_value,
-            effect_size=label.effect_size or 0.0,
-            histogram=make_histogram(self.axis, self.evidence.sums["label_cells"], window.sums["label_cells"]),
-            tested=label.determined,
-        )
-        found = [*covariates[: self.place], own, *covariates[self.place :]]
+        found = [*covariates[: self.place], self._label_feature(label, window), *covariates[self.place :]]
         adjusted = holm(np.array([feature.p_value for feature in found]))
         return tuple(
             replace(feature, adjusted_p_value=float(p_value) if feature.tested else 1.0)
             for feature, p_value in zip(found, adjusted, strict=True)
+        )
+
+    def _label_feature(self, label: Finding, window: Evidence) -> FeatureFinding:
+        column, sides = self.schema.columns[self.place], [_label_side(side) for side in (self.evidence, window)]
+        new = new_categories(self.axis, sides[0].tally, sides[1].tally)
+        return FeatureFinding(
+            column.name,
+            _missing_labels(self.evidence),
+            _missing_labels(window),
+            label.p_value,
+            effect_size=label.effect_size or 0.0,
+            histogram=make_histogram(self.axis, *sides),
+            tested=label.determined,
+            range_reference=value_range(sides[0]),
+            range_window=value_range(sides[1]),
+            n_new_categories=len(new),
+            n_new_cells=sum(new.values()),
+            new_categories=dict(list(new.items())[:MAX_NEW]),
+            effect_unit=effect_unit(column.kind, by_product=False) if label.determined else "",
+            observed_reference=sides[0].n_observed,
+            observed_window=sides[1].n_observed,
         )
 
 
@@ -273,8 +288,9 @@ def fit_labelled_reference(table: Any, settings: DriftSettings, rng: np.random.G
     place = schema.names.index(name)
     labelled = ~source.column(name).missing
     sample = _choose(labelled, rng)
-    rows = _apart(encode(source.take(sample), schema, pool_singletons=True), schema, place)
-    axis = fit_axes(encode(source, _only(schema, place)), _only(schema, place))[0]
+    labels_alone = _only(schema, place)
+    (rows,) = _encoded(source.take(sample), schema, place, covariates.schema, pool_singletons=True)
+    axis = fit_axes(encode(source, labels_alone, pool_singletons=True), labels_alone)[0]
     learned = _learn(rows, covariates, rng, is_number=schema.columns[place].kind == "number")
     model, corrections = (None, {}) if learned is None else learned
     digest = hashlib.sha256(repr((covariates.origin, schema.columns[place], axis)).encode())
@@ -285,10 +301,10 @@ def fit_labelled_reference(table: Any, settings: DriftSettings, rng: np.random.G
     evidence = covariates.evidence
     draft = LabelledReference(schema, place, covariates, axis, model, evidence, len(sample), evidence, origin, notes)
     # Which rows the covariates are compared with, they know best.
-    parts = _encoded(source, schema, pool_singletons=True)
-    labels = reduce(add, (Evidence(0, draft.label_sums(_apart(part, schema, place)), origin) for part in parts))
-    counted = Evidence(evidence.n_rows, {**evidence.sums, **labels.sums}, origin, evidence.notes)
-    correction = Evidence(0, dict(counted.zero().sums) | corrections, origin)
+    parts = _encoded(source, schema, place, covariates.schema, pool_singletons=True)
+    counted = _joined(evidence, reduce(add, map(draft.count_labels, parts)), origin)
+    nothing = counted.zero()
+    correction = replace(nothing, sums=dict(nothing.sums) | corrections)
     return replace(draft, correction=correction, evidence=counted + correction)
 
 
@@ -311,14 +327,13 @@ def _learn(
 ) -> tuple[ConceptModel, dict[str, NDArray[np.float64]]] | None:
     """Model of the label, and the correction of sums over the rows it was learned from."""
     profile = covariates.profile
-    expected = covariates.expected(rows.covariates)
-    learned = fit_concept(
-        expected, rows.covariates.missing, rows.labels, _coordinates(profile), profile.owner, rng, is_number=is_number
-    )
+    expected, missing, labels = covariates.expected(rows.covariates), rows.covariates.missing, rows.label.values
+    turn = _coordinates(profile)
+    learned = fit_concept(expected, missing, labels, turn, profile.owner, rng, is_number=is_number)
     if learned is None:
         return None
     model, own = learned
-    counted = count_concept(model, expected, rows.covariates.missing, rows.labels)
+    counted = count_concept(model, expected, missing, labels)
     return model, {name: array - counted[name] for name, array in concept_sums(own).items()}
 
 
@@ -335,21 +350,53 @@ def _coordinates(profile: Profile) -> tuple[Matrix, Mask]:
     return np.eye(len(profile.owner))[:, chosen], ~profile.is_category[chosen]
 
 
-def _encoded(table: Any, schema: Schema, *, pool_singletons: bool) -> Iterator[Encoded]:
+def _encoded(table: Any, schema: Schema, place: int, covariates: Schema, *, pool_singletons: bool) -> Iterator[_Rows]:
     """Rows of a table, encoded a part at a time."""
     if isinstance(table, Encoded):
-        yield encode(table, schema)
+        yield _apart(encode(table, schema), schema, place)
         return
-    source = Table.read(table)
+    source, label = Table.read(table), _only(schema, place)
     for start in range(0, max(source.n_rows, 1), ENCODED_ROWS):
         part = source.slice(start, start + ENCODED_ROWS) if source.n_rows > ENCODED_ROWS else source
-        yield encode(part, schema, pool_singletons=pool_singletons)
+        own = encode(part, covariates, pool_singletons=pool_singletons)
+        yield _Rows(own, encode(part, label, pool_singletons=pool_singletons))
 
 
 def _apart(rows: Encoded, schema: Schema, place: int) -> _Rows:
+    """Encoded rows, the label apart; what categories add to the hash of a row stays with the covariates."""
     own = schema.owner == place
-    covariates = Encoded(rows.values[:, ~own], np.delete(rows.missing, place, axis=1))
-    return _Rows(covariates, np.ascontiguousarray(rows.values[:, own]), ~rows.missing[:, place])
+    tallies = list(rows.tallies)
+    label = (tallies.pop(place),) if tallies else ()
+    covariates = Encoded(
+        rows.values[:, ~own], np.delete(rows.missing, place, axis=1), rows.notes, tuple(tallies), rows.codes
+    )
+    return _Rows(covariates, Encoded(rows.values[:, own], rows.missing[:, [place]], tallies=label))
+
+
+def _joined(covariates: Evidence, label: Evidence, origin: str) -> Evidence:
+    """Evidence of rows from that of both parts: the facts of the label come last."""
+    sums, notes = {**covariates.sums, **label.sums}, covariates.notes | label.notes
+    one, two = covariates.facts, label.facts
+    if one is None or two is None:
+        return Evidence(covariates.n_rows, sums, origin, notes)
+    ends = (np.append(one.smallest, two.smallest), np.append(one.largest, two.largest))
+    facts = Facts(*ends, (*one.tallies, *two.tallies), one.hashes, one.copies)
+    return Evidence(covariates.n_rows, sums, origin, notes, facts)
+
+
+def _part_of(evidence: Evidence, covariates: DriftReference) -> Evidence:
+    """What evidence tells of the covariates alone."""
+    sums = {name: evidence.sums[name] for name in covariates.evidence.sums}
+    facts, n_columns = evidence.facts, len(covariates.schema.columns)
+    if facts is not None:
+        ends = (facts.smallest[:n_columns], facts.largest[:n_columns])
+        facts = Facts(*ends, facts.tallies[:n_columns], facts.hashes, facts.copies)
+    return Evidence(evidence.n_rows, sums, covariates.origin, evidence.notes, facts)
+
+
+def _label_side(evidence: Evidence) -> Side:
+    facts = evidence.facts or empty_facts(1)
+    return Side(evidence.sums["label_cells"], facts.tallies[-1], float(facts.smallest[-1]), float(facts.largest[-1]))
 
 
 def _label_cells(axis: HistogramAxis, labels: Matrix) -> Vector:
@@ -365,9 +412,3 @@ def _missing_labels(evidence: Evidence) -> float:
     """Share of rows without a label."""
     absent, present = float(evidence.sums["label_missing"][0]), float(evidence.sums["label_cells"].sum())
     return absent / max(absent + present, 1.0)
-
-
-def _part_of(evidence: Evidence, covariates: DriftReference) -> Evidence:
-    """What evidence tells of the covariates alone."""
-    sums = {name: evidence.sums[name] for name in covariates.evidence.sums}
-    return Evidence(evidence.n_rows, sums, covariates.origin, evidence.notes)
