@@ -29,7 +29,15 @@ EMPTY = gd.DriftResult(
 
 
 def test_public_names():
-    assert results.__all__ == ["BinFinding", "DriftResult", "FeatureFinding", "Finding", "Histogram"]
+    assert set(results.__all__) == {
+        "BatchStrip",
+        "BinFinding",
+        "DriftResult",
+        "FeatureFinding",
+        "Finding",
+        "Histogram",
+        "UsualVariation",
+    }
     assert results.DriftResult is gd.DriftResult
 
 

@@ -1,8 +1,11 @@
 """Detectors that count and judge by a fitted reference, and that can be stored."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
+from functools import reduce
 from inspect import signature
+from operator import add
 from os import PathLike
 from types import MappingProxyType
 from typing import Any, NoReturn, Protocol, Self
@@ -11,18 +14,41 @@ import numpy as np
 
 from gapdrift import execution
 from gapdrift._random import as_rng
+from gapdrift._typing import Vector
 from gapdrift._validation import check_count, check_share
 from gapdrift._writing import write_file
 from gapdrift.counting.evidence import Evidence
 from gapdrift.detectors.base import Detector
-from gapdrift.errors import StorageError
+from gapdrift.detectors.usual import (
+    BatchCounter,
+    Statistics,
+    Usual,
+    UsualJudge,
+    joined_parts,
+    learn_usual,
+    usual_of,
+    with_calendar,
+    without_calendar,
+)
+from gapdrift.errors import InputError, StorageError
 from gapdrift.persistence.codec import pack_record
 from gapdrift.persistence.records import FORMS, expect, stored
 from gapdrift.results import DriftResult
+from gapdrift.tables.batches import BatchPlan, check_plan
 from gapdrift.tables.encoding import encode
+from gapdrift.tables.frame import Table
 from gapdrift.tables.schema import Schema
+from gapdrift.tables.seasons import SeasonTerms
 
-__all__ = ["Reference", "ReferenceDetector", "Setting", "cannot_be_stored", "compare_all_rows", "detector_fields"]
+__all__ = [
+    "Reference",
+    "ReferenceDetector",
+    "Setting",
+    "cannot_be_stored",
+    "compare_all_rows",
+    "detector_fields",
+    "plan_batches",
+]
 
 
 @stored
@@ -48,7 +74,13 @@ def detector_fields(reference: type, setting: Any = Setting) -> Mapping[str, Any
         What its parameters are stored as.
     """
     return MappingProxyType(
-        {"settings": Mapping[str, setting], "n_bins": int, "missing_shares": tuple[float, ...], "reference": reference}
+        {
+            "settings": Mapping[str, setting],
+            "n_bins": int,
+            "missing_shares": tuple[float, ...],
+            "reference": reference,
+            "usual": Usual | None,
+        }
     )
 
 
@@ -82,30 +114,86 @@ class Reference(Protocol):
         """Result of the evidence of a window."""
         ...
 
+    def batch_statistics(self, basis: Mapping[str, Vector] | None = None) -> Statistics:
+        """What is compared of batches; on the basis of this reference, or of the one that they were learned by."""
+        ...
+
 
 class ReferenceDetector(Detector):
     """A detector that counts and judges by a fitted reference, and that can be saved."""
 
     n_jobs: int | None
     reference_: Reference
+    usual_: Usual | None = None
+    _judge: UsualJudge | None = None
 
     def count_rows(self, table: Any) -> Evidence:
         """Evidence of the rows of one table in memory."""
-        return self.reference_.count(table)
+        return with_calendar(self.reference_.count(table), self._calendar, table)
 
     def judge(self, evidence: Evidence, alpha: float) -> DriftResult:
-        """Result of the evidence of a window, at a rate of false alarms."""
-        return self.reference_.test(evidence, alpha)
+        """Result of the evidence of a window, at a rate of false alarms.
+
+        With batches, drift and p-values are about the usual variation between them.
+        """
+        plain = self.reference_.test(without_calendar(evidence), alpha)
+        if self.usual_ is None or plain.drift is None:
+            return plain
+        if self._judge is None or self._judge.usual is not self.usual_:
+            self._judge = UsualJudge(self.usual_, self.reference_.batch_statistics(self.usual_.basis))
+        return self._judge.judge(evidence, plain)
 
     def check_rows(self, table: Any) -> None:
         """Raise an `InputError` where the rows of a table cannot be counted."""
         encode(table, self.reference_.schema)
+        if self._calendar is not None:
+            self._calendar.sums(table)
+
+    def with_batches(self, parts: Sequence[Any]) -> Self:
+        """A copy of this detector that knows more batches of the usual variation.
+
+        Parameters
+        ----------
+        parts : sequence of tables or Evidence
+            One for each batch. What was counted by `count` need not be counted again.
+
+        Examples
+        --------
+        >>> import gapdrift as gd
+        >>> history = gd.datasets.stations(1_000, rng=0)
+        >>> detector = gd.DriftDetector(random_state=0).fit(history, batches=100)
+        >>> window = detector.count(gd.datasets.stations(100, rng=1))
+        >>> detector.test(window).usual.n_batches, detector.with_batches([window]).test(window).usual.n_batches
+        (10, 11)
+        """
+        self.check_fitted()
+        if self.usual_ is None:
+            raise InputError("This detector was fitted without batches: call fit(reference, batches=...) first.")
+        counted = [part if isinstance(part, Evidence) else self.count(part) for part in parts]
+        for part in counted:
+            self.evidence_.check_like(part)
+        statistics, first = self.reference_.batch_statistics(self.usual_.basis), len(self.usual_.table)
+        labelled = [(f"batch {first + place}", part) for place, part in enumerate(counted)]
+        more, _ = usual_of(labelled, statistics, self.usual_.calendar, self.usual_.unit)
+        other = copy(self)
+        if more is not None:
+            other.usual_ = self.usual_.append(more)
+        return other
+
+    @property
+    def time_column_(self) -> str | None:
+        """Column that windows must have besides those that are compared: it holds their times; None without seasons."""
+        return None if self._calendar is None else self._calendar.time_column
+
+    @property
+    def _calendar(self) -> SeasonTerms | None:
+        return None if self.usual_ is None else self.usual_.calendar
 
     def compared_with(self, evidence: Evidence) -> Self:
         """Copy of this detector that compares windows with other rows than those of its reference."""
         other = super().compared_with(evidence)
         reference: Any = self.reference_
-        return other._adopt(replace(reference, evidence=evidence))
+        return other._adopt(replace(reference, evidence=without_calendar(evidence)))
 
     @property
     def schema_(self) -> Schema:
@@ -138,11 +226,17 @@ class ReferenceDetector(Detector):
             "n_bins": reference.n_bins,
             "missing_shares": reference.missing_shares,
             "reference": reference,
+            "usual": self.usual_,
         }
 
     @classmethod
     def from_stored(
-        cls, settings: Mapping[str, Any], n_bins: int, missing_shares: tuple[float, ...], reference: Any
+        cls,
+        settings: Mapping[str, Any],
+        n_bins: int,
+        missing_shares: tuple[float, ...],
+        reference: Any,
+        usual: Usual | None,
     ) -> Self:
         """Fitted detector of what was read from a file."""
         own = (reference.n_bins, reference.missing_shares)
@@ -151,7 +245,11 @@ class ReferenceDetector(Detector):
         detector = cls(**{name: cls._read_setting(name, value) for name, value in settings.items()})
         detector._check_settings()
         as_rng(settings.get("random_state"))
-        return detector._adopt(reference)
+        detector.usual_ = usual
+        detector._adopt(reference)
+        if usual is not None:
+            _check_usual(usual, detector)
+        return detector
 
     def _write_setting(self, name: str, value: Any) -> Any:
         """Parameter as a file holds it: a number, a word, or names."""
@@ -178,8 +276,13 @@ class ReferenceDetector(Detector):
         check_share("alpha", self.alpha)
         check_count("n_jobs", self.n_jobs, 1, optional=True)
 
-    def _fit(self, rows: Any, learn: Callable[[Any], Any], rng: np.random.Generator) -> Self:
+    def _fit(
+        self, rows: Any, learn: Callable[[Any], Any], rng: np.random.Generator, plan: BatchPlan | None = None
+    ) -> Self:
         """Fit on rows in memory; of others a sample is learned from, and all are counted where they are."""
+        self.usual_ = None
+        if plan is not None:
+            return self._fit_batches(rows, learn, rng, plan)
         engine = execution.engine_of(rows)
         if engine is None:
             with self._limited_threads():
@@ -193,12 +296,45 @@ class ReferenceDetector(Detector):
         reference: Any = self.reference_
         return self._adopt(replace(reference, notes=(*execution.reading_notes(again), *reference.notes)))
 
+    def _fit_batches(self, rows: Any, learn: Callable[[Any], Any], rng: np.random.Generator, plan: BatchPlan) -> Self:
+        """Fit on rows that are divided into batches."""
+        engine = execution.engine_of(rows)
+        with self._limited_threads():
+            if engine is None:
+                table = None if rows is None else Table.read(rows)
+                self._adopt(learn(joined_parts(plan) if table is None else table))
+                self.usual_ = learn_usual(plan, table, self._count_batch, self.reference_.batch_statistics())
+                return self._adopt(self.reference_)
+            sample, n_rows, again = engine.sample(rows, execution.MAX_LEARNED, rng)
+            self._adopt(learn(sample))
+            counter = BatchCounter(plan, self._count_batch, self.reference_.schema)
+            parts = engine.count(counter.count, again, counter)
+            return self._adopt_batches(counter, parts, len(sample) if n_rows > len(sample) else None)
+
+    def _adopt_batches(self, counter: BatchCounter, parts: Iterable[Evidence], n_learned: int | None) -> Self:
+        """Take the usual variation of a reference that is counted in parts; and its evidence, unless None learned."""
+        reference: Any = self.reference_
+        evidence = reduce(add, parts)
+        if n_learned is not None:
+            notes = (*reference.notes, execution.sample_note(evidence.n_rows, n_learned))
+            reference = replace(reference, evidence=without_calendar(evidence), notes=notes)
+            self._adopt(reference)
+        self.usual_ = counter.usual(reference.batch_statistics())
+        return self._adopt(reference)
+
+    def _count_batch(self, table: Any, calendar: SeasonTerms | None) -> Evidence:
+        return with_calendar(self.reference_.count_own(table), calendar, table)
+
     def _adopt(self, reference: Any) -> Self:
         """Take a reference that is fitted already."""
         self.reference_ = reference
         self.evidence_, self.warnings_ = reference.evidence, reference.notes
         schema: Schema = reference.schema
         self.ignored_columns_ = schema.ignored
+        if self.usual_ is not None:
+            self.warnings_ = (*self.warnings_, *self.usual_.notes)
+            self.ignored_columns_ = tuple(name for name in schema.ignored if name != self.time_column_)
+            self.evidence_ = self.usual_.dated(reference.evidence)
         if schema.named:
             self.feature_names_in_ = np.array(schema.names, dtype=object)
         elif "feature_names_in_" in vars(self):
@@ -208,12 +344,35 @@ class ReferenceDetector(Detector):
         return self
 
 
+def plan_batches(reference: Any, batches: Any, time: Any, season: Any, time_zone: Any) -> BatchPlan | None:
+    """Plan of the batches of a reference, as `fit` was told; None where it is not made of batches."""
+    in_memory = reference is not None and execution.engine_of(reference) is None
+    needed = batches is not None or time is not None or season
+    table = Table.read(reference) if in_memory and needed else None
+    return check_plan(table, batches, time, season, time_zone)
+
+
 def compare_all_rows(detector: ReferenceDetector, parts: Iterable[Evidence], n_learned: int) -> None:
     """Give a detector that was fitted on ``n_learned`` rows of its reference the evidence of all rows, in parts."""
     reference: Any = detector.reference_
     evidence = sum(parts, reference.evidence.zero())
     notes = (*reference.notes, execution.sample_note(evidence.n_rows, n_learned))
     detector._adopt(replace(reference, evidence=evidence, notes=notes))
+
+
+def _check_usual(usual: Usual, detector: ReferenceDetector) -> None:
+    """Check what was read from a file: batches of the statistics that the detector compares."""
+    reference: Any = detector.reference_
+    basis = {name: array.shape for name, array in reference.batch_statistics().basis.items()}
+    expect({name: array.shape for name, array in usual.basis.items()} == basis, "the basis of the statistics")
+    statistics: Any = reference.batch_statistics(usual.basis)
+    own = statistics.of(detector.reference_.evidence)
+    shapes = {name: block.shape[1:] for name, block in usual.table.blocks.items()}
+    expect(shapes == {name: array.shape for name, array in own.items()}, "batches of the detector's statistics")
+    within = {name: array.shape for name, array in statistics.within(detector.reference_.evidence).items()}
+    expect({name: array.shape for name, array in usual.within.items()} == within, "products of these statistics")
+    n_terms = 0 if usual.calendar is None else usual.calendar.n_terms
+    expect(usual.table.calendar.shape[1] == n_terms, "calendar terms of the seasons")
 
 
 def cannot_be_stored(thing: Any) -> NoReturn:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from gapdrift._writing import write_file
 from gapdrift.errors import ParameterError
 from gapdrift.persistence.records import expect, stored
+from gapdrift.results.usual import UsualVariation
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -210,6 +211,9 @@ class DriftResult:
         Sentences about anything that was ignored, replaced or doubtful.
     settings : mapping of str to plain values
         Detector, version and parameters; empty if no detector made the result.
+    usual : UsualVariation or None
+        The window among the batches of the reference, where it was fitted with batches: ``drift`` and all p-values are
+        then about their usual variation.
 
     Examples
     --------
@@ -239,6 +243,7 @@ class DriftResult:
     bins: tuple[BinFinding, ...] = ()
     warnings: tuple[str, ...] = ()
     settings: Mapping[str, PlainSetting] = field(default_factory=dict)
+    usual: UsualVariation | None = None
 
     def summary(self) -> str:
         """Result in a few lines of text: verdict, data, tests, missing values, warnings."""

@@ -39,6 +39,8 @@ class RowBuffer:
         self._numbers = [place for place, types in enumerate(self._types) if types is NUMBERS]
         # The ignored columns of an array have their places in it.
         self._usable = schema is not None and (schema.named or not schema.ignored)
+        # A detector with seasons needs the times of rows, which are no plain cells.
+        self._usable = self._usable and getattr(detector, "time_column_", None) is None
         self._named = schema is not None and schema.named
         self._rows: list[tuple[Any, ...]] = []
 

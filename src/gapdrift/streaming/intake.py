@@ -152,7 +152,7 @@ def read_batch(rows: Any, names: Sequence[str], named: bool, time_column: str | 
         )
     times, untimed = (None, None) if time_column is None else times_of(table, time_column)
     keys = None if key_column is None else _digests(table.stored(key_column))
-    return Batch(table.without(special), times, untimed, keys)
+    return Batch(table.without([name for name in special if name not in names]), times, untimed, keys)
 
 
 def _as_mappings(rows: Any) -> list[Mapping[Any, Any]] | None:

@@ -233,7 +233,7 @@ def _check_columns(columns: Columns, time_column: Any, key_column: Any) -> None:
             raise ParameterError(f"{setting} is {name!r}, expected the name of a column, or None.")
         if not columns.named:
             raise ParameterError(f"{setting} is {name!r}, but the detector was fitted on an array, without names.")
-        if name in columns.names:
+        if name in columns.names and name != columns.time:
             raise ParameterError(
                 f"{setting} is {name!r}, which the detector compares. Fit it with ignore=[{name!r}], or on a table "
                 "without this column."

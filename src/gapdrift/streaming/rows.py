@@ -31,18 +31,23 @@ class Columns:
         Whether the names are the user's own.
     ignored : tuple of str
         Columns that a table may have, but that are not compared.
+    time : str or None
+        The one among the names that holds the times of rows, which seasons are told by.
     """
 
     names: tuple[str, ...]
     named: bool
     ignored: tuple[str, ...]
+    time: str | None = None
 
 
 def columns_of(detector: Detector) -> Columns:
     """Columns that a fitted detector compares."""
     names = getattr(detector, "feature_names_in_", None)
     if names is not None:
-        return Columns(tuple(map(str, names)), True, detector.ignored_columns_)
+        # With seasons, what is usual depends on the time of a row.
+        time = getattr(detector, "time_column_", None)
+        return Columns((*map(str, names), *([time] if time else [])), True, detector.ignored_columns_, time)
     width = getattr(detector, "n_features_in_", None)
     if width is None:
         raise ParameterError(

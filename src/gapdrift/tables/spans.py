@@ -13,7 +13,17 @@ from gapdrift.errors import ParameterError
 from gapdrift.persistence.records import expect, stored
 from gapdrift.tables.times import LATEST, MICROSECOND, Micros, as_datetime, as_micros
 
-__all__ = ["Calendar", "Span", "check_zone", "format_duration", "local_times", "parse_duration", "parse_span"]
+__all__ = [
+    "DAY",
+    "MONDAY",
+    "Calendar",
+    "Span",
+    "check_zone",
+    "format_duration",
+    "local_times",
+    "parse_duration",
+    "parse_span",
+]
 
 UNITS = {
     "us": timedelta(microseconds=1),

@@ -1,13 +1,14 @@
 """The default detector, as a scikit-learn estimator."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 from gapdrift._random import RandomState, as_rng
 from gapdrift._validation import check_columns, check_count, check_nonnegative
 from gapdrift.counting.profile import MAX_BINS
 from gapdrift.detectors.drift.reference import DriftReference, DriftSettings, fit_drift_reference
-from gapdrift.detectors.reference import ReferenceDetector, detector_fields
+from gapdrift.detectors.reference import ReferenceDetector, detector_fields, plan_batches
 from gapdrift.errors import ParameterError
 from gapdrift.persistence.records import stored
 
@@ -94,7 +95,16 @@ class DriftDetector(ReferenceDetector):
         self.ignore = ignore
         self.n_jobs = n_jobs
 
-    def fit(self, reference: Any, y: None = None) -> Self:  # noqa: ARG002
+    def fit(
+        self,
+        reference: Any,
+        y: None = None,  # noqa: ARG002
+        *,
+        batches: Any = None,
+        time: str | None = None,
+        season: str | Sequence[str] = (),
+        time_zone: str | None = None,
+    ) -> Self:
         """The detector itself, fitted on a reference.
 
         Parameters
@@ -104,10 +114,40 @@ class DriftDetector(ReferenceDetector):
             from, and all are compared. Rows that are not in memory (see `count`) can be given, too.
         y : ignored
             For scikit-learn's pipelines. Name the label by ``target`` instead.
+        batches : str, int, timedelta, labels, or list of tables or Evidence, optional
+            Makes the reference one of batches, such as days, shops or weeks, and judges windows by the usual variation
+            between them: the name of a column with labels, a label for each row, a span of time such as "1d", "1w" or
+            "1mo" (with ``time``), a number of consecutive rows, or a list with one table, or one evidence of this
+            reference, for each batch. With a list of tables, ``reference`` may be None: their rows are learned from.
+        time : str, optional
+            Column with the times of the rows; may be left out where only one column holds dates. Without batches, it,
+            or a column of numbers, says in what order the rows are, which depend on each other: windows of consecutive
+            rows are then judged by the long-run variance.
+        season : str or sequence of {"day", "week", "year"}, default ()
+            What is usual follows these seasons; windows then need the column ``time`` as well.
+        time_zone : str, optional
+            Of days, weeks and months, such as "Europe/Rome". None means UTC.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import gapdrift as gd
+        >>> rng = np.random.default_rng(0)
+        >>> day = np.repeat(np.arange(30), 100)
+        >>> history = {"day": day, "x": rng.normal(size=30)[day] + rng.normal(size=3_000)}
+        >>> detector = gd.DriftDetector(random_state=0).fit(history, batches="day")
+        >>> result = detector.test({"x": 1.0 + rng.normal(size=100)})
+        >>> result.drift, result.usual.rows_p_value < 1e-9
+        (False, True)
+        >>> detector.test({"x": 9.0 + rng.normal(size=100)}).drift
+        True
         """
         settings = self._check_settings()
         rng = as_rng(self.random_state)
-        return self._fit(reference, lambda table: fit_drift_reference(table, settings, rng), rng)
+        plan = plan_batches(reference, batches, time, season, time_zone)
+        if plan is not None:
+            settings = replace(settings, ignore=(*settings.ignore, *plan.columns), told_of_order=False)
+        return self._fit(reference, lambda table: fit_drift_reference(table, settings, rng), rng, plan)
 
     def _check_settings(self) -> DriftSettings:
         """Settings for a fit; those out of their range raise a `ParameterError`."""

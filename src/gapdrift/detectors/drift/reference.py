@@ -1,7 +1,7 @@
 """The fitted reference of DriftDetector: composes schema, profile and tests; counts rows, tests evidence."""
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -14,6 +14,7 @@ from gapdrift.counting.counter import CHUNK, Counter, OutOfRangeError, RowStatis
 from gapdrift.counting.evidence import Evidence
 from gapdrift.counting.profile import Profile, fit_profile
 from gapdrift.counting.statistics import Layout, missing_statistics, power_means, value_statistics
+from gapdrift.detectors.drift.batches import BatchStatistics
 from gapdrift.detectors.drift.describe import describe_bin, make_histogram
 from gapdrift.errors import InputError
 from gapdrift.execution import MAX_LEARNED, sample_note
@@ -39,6 +40,7 @@ from gapdrift.results import BinFinding, DriftResult, FeatureFinding, Finding
 from gapdrift.tables.encoding import ONE_HOT, Encoded, encode, numeric_chunks, probe_rows
 from gapdrift.tables.frame import Table
 from gapdrift.tables.histograms import HistogramAxis, cells_of_rows, fit_axes
+from gapdrift.tables.order import consecutive_rows_note
 from gapdrift.tables.schema import CategoryRule, Schema, learn_schema
 
 __all__ = ["DriftReference", "DriftSettings", "fit_drift_reference"]
@@ -65,13 +67,17 @@ CATEGORY_RULE = CategoryRule(12, 0.1)
 
 @dataclass(frozen=True)
 class DriftSettings:
-    """Settings of DriftDetector, checked. Parameters are those of `gapdrift.DriftDetector`."""
+    """Settings of DriftDetector, checked.
+
+    Parameters are those of `gapdrift.DriftDetector`, and whether users are told that consecutive rows are alike.
+    """
 
     n_bins: int | None
     min_effect: float
     target: str | int | None
     categories: tuple[str | int, ...]
     ignore: tuple[str | int, ...]
+    told_of_order: bool = True
 
 
 @stored
@@ -124,6 +130,11 @@ class DriftReference:
     def __getstate__(self) -> dict[str, Any]:
         """Fields alone: what counting has prepared is several times as large, and made anew where it is needed."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def batch_statistics(self, basis: Mapping[str, Vector] | None = None) -> BatchStatistics:
+        """What is compared of batches, on the basis of this reference or of the one that they were learned by."""
+        own = BatchStatistics.basis_of(self.profile, self.evidence) if basis is None else basis
+        return BatchStatistics(self.profile, self.histogram_axes, own)
 
     @property
     def n_bins(self) -> int:
@@ -183,6 +194,7 @@ def fit_drift_reference(table: Any, settings: DriftSettings, rng: np.random.Gene
             f"The reference has {len(rows)} row(s), expected at least {MIN_REFERENCE}. Collect more, or join "
             "several windows into one reference."
         )
+    notes = (*notes, *consecutive_rows_note(rows, schema)) if settings.told_of_order else notes
     learned, compared, split = _split(rows, schema, rng)
     profile = fit_profile(learned, compared, schema, rng, n_rows=table.n_rows, n_bins=settings.n_bins)
     histogram_axes = fit_axes(rows, schema)

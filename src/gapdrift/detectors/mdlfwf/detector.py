@@ -1,6 +1,7 @@
 """MDL-FWF, the method of the paper, as a scikit-learn estimator."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 from gapdrift._random import RandomState, as_rng
@@ -9,7 +10,7 @@ from gapdrift.detectors.mdlfwf.distance import published_regressor
 from gapdrift.detectors.mdlfwf.membership import MEMBERSHIPS
 from gapdrift.detectors.mdlfwf.reference import TESTS, FuzzyReference, FuzzySettings, fit_fuzzy_reference
 from gapdrift.detectors.mdlfwf.regressors import Recipe, Regressor, make_regressor, recipe_of
-from gapdrift.detectors.reference import ReferenceDetector, Setting, detector_fields
+from gapdrift.detectors.reference import ReferenceDetector, Setting, detector_fields, plan_batches
 from gapdrift.errors import ParameterError
 from gapdrift.models.imputation import Imputer
 from gapdrift.persistence.records import expect, stored
@@ -165,7 +166,16 @@ class MDLFWF(ReferenceDetector):
         """
         return cls(**{"regressor": published_regressor(), "n_splits": 2, "max_pairs": None, **settings})
 
-    def fit(self, reference: Any, y: None = None) -> Self:  # noqa: ARG002
+    def fit(
+        self,
+        reference: Any,
+        y: None = None,  # noqa: ARG002
+        *,
+        batches: Any = None,
+        time: str | None = None,
+        season: str | Sequence[str] = (),
+        time_zone: str | None = None,
+    ) -> Self:
         """The detector itself, fitted on a reference.
 
         Parameters
@@ -175,10 +185,16 @@ class MDLFWF(ReferenceDetector):
             at most 20,000 is learned from, and all are counted.
         y : ignored
             Accepted for scikit-learn's pipelines. Name the column of the label by ``target`` instead.
+        batches, time, season, time_zone : optional
+            As in `gapdrift.DriftDetector.fit`: the shares of the bins, and the missing rates, are judged by their usual
+            variation between batches.
         """
         settings = self._check_settings()
         rng = as_rng(self.random_state)
-        return self._fit(reference, lambda table: fit_fuzzy_reference(table, settings, rng), rng)
+        plan = plan_batches(reference, batches, time, season, time_zone)
+        if plan is not None:
+            settings = replace(settings, ignore=(*settings.ignore, *plan.columns))
+        return self._fit(reference, lambda table: fit_fuzzy_reference(table, settings, rng), rng, plan)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Parameters by name, as scikit-learn expects them."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from gapdrift._typing import Mask, Matrix, Vector
 from gapdrift.counting.evidence import Evidence
+from gapdrift.detectors.mdlfwf.batches import FuzzyBatchStatistics
 from gapdrift.detectors.mdlfwf.distance import ImputedDistance, LearnedDistance, learn_distance, training_rates
 from gapdrift.detectors.mdlfwf.membership import MEMBERSHIPS, fuzzy_weights
 from gapdrift.detectors.mdlfwf.regressors import Regressor
@@ -131,6 +132,10 @@ class FuzzyReference:
             _bin_findings(self, window, finding),
             (*self.notes, *sorted(window.notes), *_test_notes(self, window, finding)),
         )
+
+    def batch_statistics(self, _basis: Mapping[str, Vector] | None = None) -> FuzzyBatchStatistics:
+        """What is compared of batches; it needs no basis."""
+        return FuzzyBatchStatistics(len(self.schema.columns))
 
     @property
     def n_bins(self) -> int:

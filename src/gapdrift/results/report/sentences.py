@@ -11,10 +11,19 @@ from gapdrift.results.report.ranking import (
     compares_missingness,
     state,
 )
-from gapdrift.results.report.words import Phrase, describe_chance, join_names
+from gapdrift.results.report.words import Phrase, describe_chance, format_p_value, join_names
 from gapdrift.results.result import DriftResult, FeatureFinding
 
-__all__ = ["BADGES", "SIDES", "say_headline", "say_how_sure", "say_next_step", "say_what_differs", "say_what_stayed"]
+__all__ = [
+    "BADGES",
+    "SIDES",
+    "say_headline",
+    "say_how_sure",
+    "say_next_step",
+    "say_usual",
+    "say_what_differs",
+    "say_what_stayed",
+]
 
 BADGES: dict[State, str] = {
     "drift": "Drift",
@@ -33,6 +42,10 @@ ASPECTS = {
     "bins": "the mix of rows",
     "distributions": "distributions of single columns",
     "interactions": "relations that are not straight lines",
+    "scales": "spread",
+    "associations": "how well columns follow each other",
+    "correlations": "how pairs of columns are related",
+    "columns": "distributions of single columns",
 }
 """What each test of the values compares, in plain words."""
 
@@ -44,6 +57,8 @@ def say_headline(result: DriftResult) -> Phrase:
         return ("Nothing can be said yet: there is too little data.",)
     if found == "none":
         compared = "values" if result.missingness is None else "values and the missing values"
+        if result.usual is not None:
+            return (f"Nothing unusual: the {compared} of the window differ no more than batches usually do.",)
         return (f"No change found: the {compared} of the window look like those of the reference.",)
     sides = alarming_sides(result)
     if found == "small":
@@ -63,6 +78,20 @@ def say_how_sure(result: DriftResult) -> Phrase:
     if result.p_value < result.alpha:
         return (f"If nothing had changed, a difference this clear would turn up in {often} comparisons.",)
     return (f"Differences of this size turn up by chance in {often} comparisons when nothing has changed.",)
+
+
+def say_usual(result: DriftResult) -> Phrase:
+    """The window beside the rows of the reference and among its batches; empty for a reference without batches."""
+    usual = result.usual
+    if usual is None:
+        return ()
+    rows = "different from" if usual.rows_p_value < result.alpha else "like"
+    more = "more" if usual.p_value < result.alpha else "no more"
+    but = "and" if (usual.rows_p_value < result.alpha) != (more == "more") else "but"
+    return (
+        f"The window is {rows} the rows of the reference ({format_p_value(usual.rows_p_value)}), {but} {more} unusual "
+        f"than its {usual.n_batches} batches ({usual.unit}) are among each other ({format_p_value(usual.p_value)}).",
+    )
 
 
 def say_what_differs(result: DriftResult) -> Phrase:

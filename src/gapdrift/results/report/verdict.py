@@ -10,6 +10,7 @@ from gapdrift.results.report.sentences import (
     say_headline,
     say_how_sure,
     say_next_step,
+    say_usual,
     say_what_differs,
     say_what_stayed,
 )
@@ -35,7 +36,7 @@ def render_verdict(result: DriftResult) -> str:
     icon = (
         f'<svg class="icon" viewBox="0 0 16 16" aria-hidden="true"><title>sign</title><path d="{ICONS[found]}"/></svg>'
     )
-    sentences = [say_how_sure(result), say_what_stayed(result), say_what_differs(result)]
+    sentences = [say_how_sure(result), say_usual(result), say_what_stayed(result), say_what_differs(result)]
     body = " ".join(render_phrase(sentence) for sentence in sentences if sentence)
     return (
         f'<div class="verdict {found}"><p class="badge">{icon}{BADGES[found]}</p>\n'

@@ -1,0 +1,220 @@
+"""What DriftDetector compares of a batch: functions of its evidence."""
+
+from collections.abc import Mapping
+from functools import cached_property
+
+import numpy as np
+from scipy.special import ndtri
+
+from gapdrift._typing import Indices, Matrix, Vector
+from gapdrift.counting.evidence import Evidence
+from gapdrift.counting.profile import Profile
+from gapdrift.inference.batches import Block, Variation, student_p_values
+from gapdrift.inference.combination import sidak, sidak_all
+from gapdrift.inference.pearson import SMALLEST_P
+from gapdrift.tables.histograms import HistogramAxis
+
+__all__ = ["BatchStatistics"]
+
+Sums = Mapping[str, Vector]
+
+RIDGE = 0.05
+"""Share of the identity in the covariance by which location is turned."""
+
+ASSOCIATION_RIDGE = 0.3
+"""The same for how well columns follow the others within one batch: it has few rows."""
+
+SMALLEST_SHARE = 0.02
+"""Share of a column's variance over all rows below which its variance within a batch says nothing."""
+
+MAX_CORRELATIONS = 300
+"""Pairs of columns whose correlations are compared one by one, at most."""
+
+
+class BatchStatistics:
+    """Statistics of batches, in blocks.
+
+    - *location*: means of expected scores, of each column given the others: residuals of the regression on them within
+      batches, since what batches have in common is that columns go together in them;
+    - *scales*: logarithms of the standard deviations within the batch;
+    - *associations*: how well each column follows all others within the batch, log(1 - R^2) / 2;
+    - *correlations*: Fisher's z of all pairs within the batch, where columns are few;
+    - *bins*: shares, arcsine of the root;
+    - *columns*: mean and spread of the scores of observed cells, shares of categories: of each column alone;
+    - *rates*, *patterns*: shares of missing cells, and of those missing while no other column is: arcsine of the root.
+
+    Parameters
+    ----------
+    profile : Profile
+    axes : tuple of HistogramAxis
+    basis : mapping
+        What cells are scored by and variances are compared with: `basis_of` the reference.
+    """
+
+    def __init__(self, profile: Profile, axes: tuple[HistogramAxis, ...], basis: Sums) -> None:
+        self.basis = basis
+        self.paired, self.is_number = profile.paired, ~profile.is_category[profile.paired]
+        self.owner = profile.owner[profile.paired]
+        first, second = np.triu_indices(len(self.paired), k=1)
+        apart = (self.owner[first] != self.owner[second]) & (len(first) <= MAX_CORRELATIONS)
+        self.first, self.second = first[apart], second[apart]
+        self.axes = axes
+        ends = np.cumsum([len(axis) for axis in axes])
+        self.cells = [slice(int(end) - len(axis), int(end)) for axis, end in zip(axes, ends, strict=True)]
+        counts = basis["cells"]
+        self.cell_scores = [
+            _scores(counts[cells]) if axis.edges else None for axis, cells in zip(axes, self.cells, strict=True)
+        ]
+        self.total_variance = np.maximum(basis["variance"], 1e-6)
+
+    @staticmethod
+    def basis_of(profile: Profile, reference: Evidence) -> dict[str, Vector]:
+        """Counts of the cells of the reference, and variances of its expected scores."""
+        sums, n_rows, paired = reference.sums, reference.n_rows, profile.paired
+        squares = np.diag(sums["scatter"] + sums["hidden"]) / n_rows
+        return {"cells": sums["cells"], "variance": squares - (sums["location"][paired] / n_rows) ** 2}
+
+    def of(self, evidence: Evidence) -> dict[str, Vector]:
+        """Statistics of one batch, by the names of their blocks."""
+        means, covariance = self._moments(evidence)
+        variance = np.maximum(np.diag(covariance), SMALLEST_SHARE * self.total_variance)
+        correlation = covariance / np.sqrt(np.outer(variance, variance))
+        sums, n_rows = evidence.sums, evidence.n_rows
+        return {
+            "location": means,
+            "scales": 0.5 * np.log(variance[self.is_number]),
+            "associations": _associations(correlation),
+            "correlations": np.arctanh(np.clip(correlation[self.first, self.second], -0.98, 0.98)),
+            "bins": _arcsine(sums["bins"] / n_rows),
+            "columns": np.concatenate([*map(self._column, range(len(self.axes)), [evidence] * len(self.axes)), []]),
+            "rates": _arcsine(sums["missing"] / n_rows),
+            "patterns": _arcsine(_missing_alone(sums["missing_pairs"], sums["missing"]) / n_rows),
+        }
+
+    def within(self, evidence: Evidence) -> Mapping[str, Matrix]:
+        """Sums of products within one batch; those of several batches add up."""
+        return {"location": self._moments(evidence)[1] * evidence.n_rows}
+
+    def blocks(self, within: Mapping[str, Matrix], n_rows: float) -> tuple[Block, ...]:
+        """How the statistics are compared.
+
+        Parameters
+        ----------
+        within : mapping
+            Sums of products within all batches.
+        n_rows : float
+            Rows of all batches.
+        """
+        turn, row_variance = _innovations(within["location"] / n_rows)
+        return (
+            Block("location", row_variance, 1.0, 0.5, turn=turn),
+            Block("scales", 0.2, 0.0, 0.2),
+            Block("associations", 0.1, 0.0, 1.0),
+            Block("correlations", 0.3, 0.4, 0.0),
+            Block("bins", 0.05, 0.2, 0.0),
+            Block("columns", 0.2, 0.0, 0.2),
+            Block("rates", 0.25, 0.5, 0.5, of_values=False),
+            Block("patterns", 0.25, 0.5, 0.5, of_values=False),
+        )
+
+    def column_tests(self, variation: Variation, residuals: Mapping[str, Vector]) -> tuple[Vector | None, Vector]:
+        """p-values of the values of input columns, and of their missing rates: (input columns,) arrays.
+
+        Notes
+        -----
+        A column's own cells are tested by mean and spread, or by its shares. What it has beyond the others, and how
+        well it follows them, is laid to the column with the largest difference only, and where it is surer than that
+        any other column differs by itself: a column that moves alone moves what the others have beyond it as well.
+        """
+        found = np.ones(len(self.axes))
+        own = student_p_values(residuals["columns"], variation.block("columns").model.freedom)
+        for place in range(len(self.axes)):
+            entries = own[self.column_owner == place]
+            if len(entries):
+                found[place] = sidak(float(entries.min()), len(entries))
+        alone = found.copy()
+        for name in ("location", "associations"):
+            if name in residuals:
+                surest = int(np.abs(residuals[name]).argmax())
+                freedom = variation.block(name).model.freedom
+                p_value = float(student_p_values(residuals[name][surest : surest + 1], freedom)[0])
+                column, p_value = int(self.owner[surest]), sidak(p_value, len(residuals[name]))
+                if p_value < np.delete(alone, column).min(initial=1.0):
+                    found[column] = min(found[column], p_value)
+        freedom = variation.block("rates").model.freedom
+        return np.maximum(sidak_all(found, 3.0), SMALLEST_P), student_p_values(residuals["rates"], freedom)
+
+    def shown(self, residuals: Mapping[str, Vector]) -> list[tuple[int, int]]:
+        """Input columns, and for each the place in the block "columns" of what differs most."""
+        owner = self.column_owner
+        places = [np.flatnonzero(owner == column) for column in range(len(self.axes))]
+        away = np.abs(residuals["columns"])
+        return [(column, int(own[away[own].argmax()])) for column, own in enumerate(places) if len(own)]
+
+    @cached_property
+    def column_owner(self) -> Indices:
+        """Input column of each statistic of the block "columns"."""
+        sizes = [2 if axis.edges else len(axis) for axis in self.axes]
+        return np.repeat(np.arange(len(sizes)), sizes)
+
+    def _moments(self, evidence: Evidence) -> tuple[Vector, Matrix]:
+        """Means and covariance of the expected scores of the paired columns."""
+        sums, n_rows = evidence.sums, evidence.n_rows
+        means = sums["location"][self.paired] / n_rows
+        return means, (sums["scatter"] + sums["hidden"]) / n_rows - np.outer(means, means)
+
+    def _column(self, place: int, evidence: Evidence) -> Vector:
+        counts = evidence.sums["cells"][self.cells[place]]
+        observed, scores = counts.sum(), self.cell_scores[place]
+        if not observed:
+            return np.full(2 if scores is not None else len(counts), np.nan)
+        if scores is None:
+            return _arcsine(counts / observed)
+        mean = counts @ scores / observed
+        spread = counts @ (scores - mean) ** 2 / observed
+        return np.array([mean, 0.5 * np.log(max(spread, SMALLEST_SHARE))])
+
+
+def _scores(counts: Vector) -> Vector:
+    """Normal scores of the cells of a histogram, by the middle of their ranks."""
+    total = max(float(counts.sum()), 1.0)
+    middle = (np.cumsum(counts) - 0.5 * counts) / total
+    found: Vector = ndtri(np.clip(middle, 0.25 / total, 1.0 - 0.25 / total))
+    return found
+
+
+def _arcsine(shares: Vector) -> Vector:
+    """Arcsine of the root of shares, whose variance does not depend on them."""
+    found: Vector = np.arcsin(np.sqrt(np.clip(shares, 0.0, 1.0)))
+    return found
+
+
+def _missing_alone(pairs: Matrix, missing: Vector) -> Vector:
+    """Rows in which a column is missing less those in which the column that it shares most with is missing too."""
+    if len(pairs) != len(missing) or len(missing) < 2:
+        return np.zeros(len(missing))
+    shared = pairs - np.diag(np.diag(pairs))
+    found: Vector = np.maximum(missing - shared.max(axis=1), 0.0)
+    return found
+
+
+def _associations(correlation: Matrix) -> Vector:
+    """log(1 - R^2) / 2 of each column on all others, with a ridge."""
+    if not len(correlation):
+        return np.zeros(0)
+    values, vectors = np.linalg.eigh(correlation)
+    values = np.maximum(values, 0.0) + ASSOCIATION_RIDGE
+    inverse = (vectors**2) @ (1.0 / values)
+    found: Vector = -0.5 * np.log(inverse * ((vectors**2) @ values))
+    return found
+
+
+def _innovations(covariance: Matrix) -> tuple[Matrix, Vector]:
+    """Map from means to what each column has beyond its regression on the others, and variances of one row."""
+    deviation = np.sqrt(np.maximum(np.diag(covariance), 1e-8))
+    correlation = covariance / np.outer(deviation, deviation)
+    values, vectors = np.linalg.eigh(correlation)
+    precision = (vectors / (np.maximum(values, 0.0) + RIDGE)) @ vectors.T
+    turn = precision / np.sqrt(np.diag(precision))[:, None]
+    row_variance = np.einsum("ij,jk,ik->i", turn, correlation, turn)
+    return turn / deviation, np.maximum(row_variance, 1e-6)
