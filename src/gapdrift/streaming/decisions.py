@@ -185,9 +185,12 @@ def is_of_batches(detector: Detector) -> bool:
 def _extend(detector: Detector, windows: list[Evidence]) -> Detector:
     if not is_of_batches(detector):
         return detector.extended(windows[0])
-    of_batches: Any = detector
-    extended: Detector = of_batches.with_batches(windows)
-    return extended
+    extended: Any = detector
+    for window in windows:
+        # One by one, as they came: sums in another order differ in their last digits.
+        extended = extended.with_batches([window])
+    joined: Detector = extended
+    return joined
 
 
 def _unpack(packed: bytes) -> Evidence:
