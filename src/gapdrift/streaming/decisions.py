@@ -142,13 +142,15 @@ class Baseline:
     def add(self, detector: Detector, evidence: Evidence) -> None:
         """Let a window join."""
         self._n_joined += 1
-        self._joined = None
-        if is_of_batches(detector) or not self._parts:
-            self._parts[self._n_joined] = evidence
-            self._parts.pop(self._n_joined - MAX_BATCHES, None)
+        if not is_of_batches(detector):
+            total = next(iter(self._parts.values()), None)
+            self._parts, self._joined = {self._n_joined: evidence if total is None else total + evidence}, None
             return
-        (total,) = self._parts.values()
-        self._parts = {self._n_joined: total + evidence}
+        # With one more batch, those before need not be looked at again, unless the first of them is left out.
+        before = self.joined_to(detector)
+        self._parts[self._n_joined] = evidence
+        dropped = self._parts.pop(self._n_joined - MAX_BATCHES, None)
+        self._joined = (detector, _extend(before, [evidence])) if dropped is None else None
 
     def joined_to(self, detector: Detector) -> Detector:
         """The detector with the windows that have joined."""
@@ -183,9 +185,12 @@ def is_of_batches(detector: Detector) -> bool:
 def _extend(detector: Detector, windows: list[Evidence]) -> Detector:
     if not is_of_batches(detector):
         return detector.extended(windows[0])
-    of_batches: Any = detector
-    extended: Detector = of_batches.with_batches(windows)
-    return extended
+    extended: Any = detector
+    for window in windows:
+        # One by one, as they came: sums in another order differ in their last digits.
+        extended = extended.with_batches([window])
+    joined: Detector = extended
+    return joined
 
 
 def _unpack(packed: bytes) -> Evidence:
