@@ -157,6 +157,20 @@ def test(reference: str, window: str, alpha: float | None, **options: Any) -> No
     "--prometheus", metavar="FILE", type=click.Path(dir_okay=False), help="Write metrics as a Prometheus textfile."
 )
 @click.option("--webhook", metavar="URL", help="Post warnings and alarms as JSON.")
+@click.option(
+    "--webhook-timeout",
+    type=click.FloatRange(0, min_open=True),
+    default=10,
+    show_default=True,
+    help="Seconds that one attempt to post may take.",
+)
+@click.option(
+    "--webhook-retries",
+    type=click.IntRange(0),
+    default=3,
+    show_default=True,
+    help="Further attempts after a failure that may be temporary.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print each window as a line of JSON.")
 @click.option("--all", "everything", is_flag=True, help="Print calm windows too.")
 @click.option("--fail-on-drift", is_flag=True, help="Exit with code 3 if a window of this run has drift.")

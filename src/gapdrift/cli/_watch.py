@@ -80,8 +80,15 @@ def _parse_length(text: str) -> int | str:
 
 
 def _make_sinks(options: dict[str, Any]) -> list[Sink]:
-    makers = {"jsonl": JsonLines, "prometheus": PrometheusTextfile, "webhook": Webhook}
-    return [make(options[name]) for name, make in makers.items() if options[name]]
+    sinks: list[Sink] = []
+    if options["jsonl"]:
+        sinks.append(JsonLines(options["jsonl"]))
+    if options["prometheus"]:
+        sinks.append(PrometheusTextfile(options["prometheus"]))
+    if options["webhook"]:
+        patience = {"timeout": options["webhook_timeout"], "retries": options["webhook_retries"]}
+        sinks.append(Webhook(options["webhook"], **patience))
+    return sinks
 
 
 def _window_line(window: WindowResult) -> str:
