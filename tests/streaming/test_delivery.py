@@ -23,7 +23,7 @@ WAYS = (*REFUSALS, 429, 500, 503, 301, 401, 404, "hang", "drip", "cut", "garbage
 
 
 class BadServer:
-    """A server that fails at each record in a way of its own, twice, and then accepts it, unless it refuses for good."""
+    """A server that fails twice at each record, in a way of its own, and then accepts it unless it refuses for good."""
 
     def __init__(self):
         self.accepted, self.asked = Counter(), Counter()
