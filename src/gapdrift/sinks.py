@@ -45,7 +45,7 @@ REFUSALS = frozenset({400, 406, 409, 410, 413, 414, 415, 422, 431})
 
 HEAD = (
     *("id", "stream", "index", "zone", "drift", "p_value", "n_rows", "n_windows", "first_row", "last_row"),
-    *("start", "end", "decided_at", "reference"),
+    *("start", "end", "decided_at", "reference", "evidence"),
 )
 """Entries that a record keeps, however short it has to be."""
 
@@ -218,6 +218,10 @@ def prometheus_text(latest: Iterable[Record], totals: Mapping[tuple[str, str], i
         lines += _metric(name, "gauge", help_text, [(r["stream"], {}, r[key]) for r in records])
     zones = [(r["stream"], {"zone": zone}, int(r["zone"] == zone)) for r in records for zone in ZONES]
     lines += _metric("zone", "gauge", "1 for the zone of the latest window, 0 for the others.", zones)
+    evidence: list[tuple[str, dict[str, str], Any]] = [
+        (r["stream"], {}, r["evidence"]) for r in records if r.get("evidence") is not None
+    ]
+    lines += _metric("evidence", "gauge", "Accumulated evidence, in windows without drift until as much.", evidence)
     columns = [(r["stream"], column) for r in records for column in (r.get("result") or {}).get("features", ())]
     missing = [(stream, {"column": column["name"]}, column["missing_window"]) for stream, column in columns]
     lines += _metric("missing_ratio", "gauge", "Share of missing cells of a column in the latest window.", missing)
