@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
+from gapdrift._text import printable
 from gapdrift._writing import write_file
 from gapdrift.errors import ParameterError
 from gapdrift.persistence.records import expect, stored
@@ -374,7 +375,7 @@ class DriftResult:
         """Result in a few lines of text: verdict, data, tests, missing values, warnings."""
         from gapdrift.results.report.summary import render_summary
 
-        return render_summary(self)
+        return printable(render_summary(self))
 
     def to_dict(self) -> dict[str, Any]:
         """Result as plain dicts, lists, numbers and strings."""
@@ -445,7 +446,7 @@ class DriftResult:
         """
         from gapdrift.results.report.markdown import render_markdown
 
-        return render_markdown(self)
+        return printable(render_markdown(self))
 
     def check_stored(self) -> None:
         """Check what was read from a file: probabilities and numbers of rows."""
