@@ -331,7 +331,8 @@ def write_file(path: Path, columns: Columns, rng: Rng, *, is_plain: bool) -> Pat
     damage = str(rng.choice(DAMAGES))
     if not kind.endswith((".gz", ".bz2")):
         data = _damaged(data, damage, rng)
-    packed = {"csv.gz": gzip.compress, "csv.bz2": bz2.compress}.get(kind, bytes)(data)
+    packers: dict[str, Callable[[bytes], bytes]] = {"csv.gz": gzip.compress, "csv.bz2": bz2.compress}
+    packed = packers[kind](data) if kind in packers else data
     path.write_bytes(_damaged(packed, damage, rng) if kind.endswith((".gz", ".bz2")) else packed)
     return path
 
