@@ -7,6 +7,7 @@ that score is ranked among those of the batches, each of which was scored by the
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -471,7 +472,7 @@ def _fit_tails(scores: Matrix, model: BlockModel) -> tuple[Tail, Tail]:
     The second degrees of freedom are those of the deviations, or fewer where the largest scores say so.
     """
     together, largest = (np.maximum(column, 1e-9) for column in scores.T)
-    dimensions = max(model.dimensions, 1.0)
+    dimensions = round(max(model.dimensions, 1.0), 1)
     found = []
     for column, one, alone in ((together, dimensions, True), (largest, 1.0, False)):
         median = float(np.median(column))
@@ -480,7 +481,8 @@ def _fit_tails(scores: Matrix, model: BlockModel) -> tuple[Tail, Tail]:
         candidates = [two for two in SECOND_FREEDOMS if two < model.freedom]
         options = [_tail_with(one, two, median, alone=alone) for two in (float(model.freedom), *candidates)]
         # From the lightest tail on: the first that falls off as slowly as the scores.
-        found.append(next((tail for tail in options if _excess(tail) >= excess), options[-1]))
+        slow = (tail for tail in options if _excess(tail.one, tail.two, round(float(np.log(tail.number)), 1)) >= excess)
+        found.append(next(slow, options[-1]))
     return found[0], found[1]
 
 
@@ -492,11 +494,12 @@ def _tail_with(one: float, two: float, median: float, *, alone: bool) -> Tail:
     return Tail(one, two, 1.0, float(np.log(0.5) / np.log1p(-single)))
 
 
-def _excess(tail: Tail) -> float:
-    """Mean of the logarithms of scores above their median over the median."""
+@lru_cache(maxsize=100_000)
+def _excess(one: float, two: float, log_number: float) -> float:
+    """Mean of the logarithms of scores above their median over the median, for the tail of these numbers."""
     levels = np.append((np.arange(40) + 0.5) / 80.0, 0.5)
-    single = -np.expm1(np.log1p(-levels) / tail.number)
-    drawn = np.log(np.maximum(fdtri(tail.one, tail.two, 1.0 - single), 1e-300))
+    single = -np.expm1(np.log1p(-levels) / np.exp(log_number))
+    drawn = np.log(np.maximum(fdtri(one, two, 1.0 - single), 1e-300))
     return float(np.mean(drawn[:-1] - drawn[-1]))
 
 
