@@ -127,8 +127,9 @@ def plant(batch: pd.DataFrame, reference: list[pd.DataFrame], fault: str, rng: n
         column = column + 2.0 * np.nanstd(means, ddof=1) * rng.choice([-1.0, 1.0])
     else:
         usual = np.mean([part[name].isna().mean() for part in reference])
-        rate = 3.0 * max(batch[name].isna().mean(), usual, 0.01)
-        short = rate - batch[name].isna().mean()
+        own = float(batch[name].isna().to_numpy().mean())
+        rate = 3.0 * max(own, float(usual), 0.01)
+        short = rate - own
         column[rng.random(len(column)) < short] = np.nan
     changed[name] = column.astype(np.dtype(str(batch[name].dtype)))
     return changed

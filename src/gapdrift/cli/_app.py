@@ -5,11 +5,12 @@ from typing import Any
 import click
 
 from gapdrift import __version__
-from gapdrift.cli._options import detector_options, output_options, reading_options
+from gapdrift.cli._options import batch_options, detector_options, output_options, reading_options
 
 __all__ = ["app"]
 
 DETECTOR_OPTIONS = ("target", "categories", "ignore", "alpha", "min_effect", "method", "numbers", "reference_rows")
+BATCH_OPTIONS = ("batch", "every", "time", "season", "time_zone")
 READING_OPTIONS = ("file_format", "separator", "decimal", "encoding", "missing")
 OUTPUT_OPTIONS = ("html", "markdown", "save", "as_json", "fail_on_drift", "fail_on_undetermined")
 
@@ -53,6 +54,7 @@ def app() -> None:
 @click.argument("reference")
 @click.argument("window")
 @detector_options
+@batch_options
 @reading_options
 @output_options
 def compare(reference: str, window: str, **options: Any) -> None:
@@ -67,12 +69,15 @@ def compare(reference: str, window: str, **options: Any) -> None:
     epilog=_examples(
         "gapdrift fit january.parquet -o january.gapdrift",
         "gapdrift fit january.csv -o january.gapdrift --no-rows",
+        "gapdrift fit 'year/*.parquet' -o weeks.gapdrift --every 1w --time-column when --season year",
+        "gapdrift fit sales.csv -o shops.gapdrift --batch shop",
     )
 )
 @click.argument("reference")
 @click.option("-o", "--output", required=True, type=click.Path(dir_okay=False), metavar="FILE", help="File to write.")
 @click.option("--no-rows", is_flag=True, help="Refuse to write any row of the reference.")
 @detector_options
+@batch_options
 @reading_options
 def fit(reference: str, output: str, no_rows: bool, **options: Any) -> None:
     """Learn REFERENCE and save it to one file, without pickle."""
@@ -259,7 +264,7 @@ def _reading_options(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _detector_settings(options: dict[str, Any]) -> dict[str, Any]:
-    return {name: options[name] for name in DETECTOR_OPTIONS} | {"random_state": options["seed"]}
+    return {name: options[name] for name in (*DETECTOR_OPTIONS, *BATCH_OPTIONS)} | {"random_state": options["seed"]}
 
 
 def _finish(result: Any, sources: tuple[str, str], options: dict[str, Any]) -> None:

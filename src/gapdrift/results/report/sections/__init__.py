@@ -15,10 +15,12 @@ from gapdrift.results.report.sections.missing import make_missing
 from gapdrift.results.report.sections.notes import make_notes
 from gapdrift.results.report.sections.origin import make_origin
 from gapdrift.results.report.sections.regions import make_regions
+from gapdrift.results.report.sections.usual import make_usual
 
 __all__ = ["SECTIONS"]
 
 SECTIONS: tuple[Callable[[Report], Section | None], ...] = (
+    make_usual,
     make_columns,
     make_distributions,
     make_missing,
