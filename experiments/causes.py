@@ -1,41 +1,55 @@
 """Checks of what causes the differences to the paper: `python -m experiments.causes CHECK`.
 
 How much the paper's detection ratios at severities 5 and 8 depend on chance: `references`, on which reference was
-drawn; `starts`, on the start of k-means; `masks`, on the cells hidden for learning; `baselines`, on the random tree of
-QuantTree and the random locations that ME starts from. What the distances of Experiment 1 depend on: `columns`, on the
-number of columns with missing values; `constants`, on the number by which missing values are replaced. `real`: how far
-the two populations of the real data of Experiment 4 differ.
+drawn; `starts`, on the start of k-means; `masks`, on the cells hidden for learning; `trees`, on the random tree of
+QuantTree. What the distances of Experiment 1 depend on: `columns`, on the
+number of columns with missing values; `constants`, on the number by which missing values are replaced; `shares`, on the
+share of missing cells. `real`: how far the two populations of the real data of Experiment 4 differ.
+
+What libraries of 2019 did otherwise than today's: `kmeans`, the first centres of k-means; `ties`, the order in which
+equally long edges of MWW are tried; `signs`, the axes along which ME draws its first locations, whose signs the library
+of linear algebra decides.
 """
 
 import argparse
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import pdist
-from scipy.stats import ks_2samp
+from scipy.stats import chi2, ks_2samp
+from sklearn.cluster import KMeans
 
-from experiments.competitors import make_baselines
+from experiments.baselines import FriedmanRafsky, MeanEmbedding, QuantTree
+from experiments.baselines._ascent import ascend, paired_statistic, scripts_rows
+from experiments.catalogue import path_of
+from experiments.clustering import fit_scripted_partition
 from experiments.configurations import fit_distances
 from experiments.detection import ALPHA, KINDS, N_ROWS
 from experiments.distributions import DISTRIBUTIONS
 from experiments.experiment2 import N_BINS, TOP_Q
 from experiments.protocols import protocol_of
 from experiments.real import SETS, data_folder, draw_rows, load
+from experiments.running import read_rows
 from experiments.samples import Sample, draw_drift
 from experiments.scripted import REFERENCE, draw_distribution, draw_scripted
+from experiments.tables import DISTRIBUTIONS as TABLE_NAMES
+from experiments.tables import PUBLISHED as PUBLISHED_TABLES
 from gapdrift._typing import Matrix, Vector
 from gapdrift.inference.pearson import pearson
 from gapdrift.models.partition import Partition, fit_partition
 
 __all__ = [
     "distance_error",
+    "missing_share",
     "populations_apart",
     "ratio_of_reference",
     "ratio_of_start",
-    "ratios_of_baseline",
     "ratios_of_mask",
+    "ratios_of_signs",
+    "ratios_of_tree",
 ]
 
 SEVERITIES = (5, 8)
@@ -88,22 +102,71 @@ def ratios_of_mask(
     return found
 
 
-def ratios_of_baseline(name: str, kind: str, number: int, n_windows: int = 50) -> list[float]:
-    """The same for a competitor on the paper's own complete reference and windows, with another seed of its own.
+def ratios_of_tree(kind: str, number: int, n_windows: int = 50) -> list[float]:
+    """The same for QuantTree on the paper's own complete reference and windows, with another seed of its own.
 
     Examples
     --------
-    >>> len(ratios_of_baseline("QuantTree", "uniform-mean", 0, n_windows=2)) == len(SEVERITIES)
+    >>> len(ratios_of_tree("uniform-mean", 0, n_windows=2)) == len(SEVERITIES)
     True
     """
     rng = np.random.default_rng(number)
-    reference, first = (draw_scripted(kind, 0, place, N_ROWS, PUBLISHED).complete for place in (REFERENCE, 0))
-    fitted = make_baselines(PUBLISHED, N_ROWS)[name].fit(reference, rng, first)
+    reference = draw_scripted(kind, 0, REFERENCE, N_ROWS, PUBLISHED).complete
+    fitted = QuantTree.as_published(N_ROWS).fit(reference, np.random.RandomState(number))
     found = []
     for severity in SEVERITIES:
         windows = (draw_scripted(kind, severity, place, N_ROWS, PUBLISHED).complete for place in range(n_windows))
         found.append(float(np.mean([fitted.test(window, rng).rejects(ALPHA) for window in windows])))
     return found
+
+
+def ratios_of_signs(kind: str, number: int, n_windows: int = 50) -> list[float]:
+    """The same for ME, with other signs of the axes along which its first locations are drawn.
+
+    Examples
+    --------
+    >>> len(ratios_of_signs("gaussian-mean", 0, n_windows=2)) == len(SEVERITIES)
+    True
+    """
+    reference, first = (draw_scripted(kind, 0, place, N_ROWS, PUBLISHED).complete for place in (REFERENCE, 0))
+    chosen = scripts_rows(N_ROWS)
+    signs = np.random.default_rng(number) if number else None
+    locations = ascend(reference[chosen], first[chosen], MeanEmbedding().n_locations, signs)
+    found = []
+    for severity in SEVERITIES:
+        windows = (draw_scripted(kind, severity, place, N_ROWS, PUBLISHED).complete for place in range(n_windows))
+        p_values = [chi2.sf(paired_statistic(reference, rows, locations), len(locations.points)) for rows in windows]
+        found.append(float(np.mean(np.array(p_values) < ALPHA)))
+    return found
+
+
+def missing_share(kind: str, method: str, metric: str = "MAE") -> tuple[float, float, float]:
+    """Share of missing cells that the paper's errors of values tell, its relative deviation, and that of our errors.
+
+    Parameters
+    ----------
+    kind : str
+        A distribution of Experiment 1.
+    method : str
+        A simple imputation.
+    metric : str, default "MAE"
+
+    Notes
+    -----
+    An error over all cells is the error of the missing ones times their share: the paper's mean over our error of
+    missing cells is that share, and its deviation between data sets is at least that of the share.
+    """
+    short = {long: name for name, long in TABLE_NAMES.items()}[kind]
+    rows = read_rows(PUBLISHED_TABLES / "table_value_errors.csv")
+    (printed,) = [row for row in rows if row["distribution"] == short and row["metric"] == metric]
+    mean, deviation = float(printed[f"{method}_mean"]), float(printed[f"{method}_sd"])
+    ours = {
+        row["metric"]: row
+        for row in read_rows(path_of("experiment1", "published"))
+        if row["distribution"] == kind and row["what"] == "value" and row["method"] == method
+    }
+    own = float(ours[metric]["deviation"]) / float(ours[metric]["mean"])
+    return mean / float(ours[f"{metric} of gaps"]["mean"]), deviation / mean, own
 
 
 def distance_error(kind: str, number: float, n_missing_columns: int = 5, n_sets: int = 5) -> float:
@@ -144,7 +207,11 @@ def populations_apart(name: str, n_samples: int = 20) -> tuple[float, float]:
 
 
 def _first_configuration(reference: Sample, windows: Iterable[Sample], rng: np.random.Generator) -> float:
-    partition = fit_partition(reference.complete, N_BINS, rng)
+    return _alarms(fit_partition(reference.complete, N_BINS, rng), reference, windows)
+
+
+def _alarms(partition: Partition, reference: Sample, windows: Iterable[Sample]) -> float:
+    """Share of windows in which Pearson's test of a partition finds drift."""
     before = _count_nearest(partition, reference.complete)
     alarms = [pearson(before, _count_nearest(partition, window.complete)).p_value < ALPHA for window in windows]
     return float(np.mean(alarms))
@@ -174,12 +241,61 @@ def _masks(kinds: Iterable[str]) -> Iterator[str]:
                 yield f"{kind:20} mask {number}, configuration {name:4} {ratios}"
 
 
-def _baselines(kinds: Iterable[str]) -> Iterator[str]:
+def _trees(kinds: Iterable[str]) -> Iterator[str]:
     for kind in kinds:
-        for name in ("QuantTree", "ME"):
-            found = np.sort([ratios_of_baseline(name, kind, number) for number in range(N_REPEATS)], axis=0)
-            for severity, ratios in zip(SEVERITIES, found.T, strict=True):
-                yield f"{name:10} {kind:20} severity {severity}: {_span(ratios)}"
+        found = np.sort([ratios_of_tree(kind, number) for number in range(N_REPEATS)], axis=0)
+        for severity, ratios in zip(SEVERITIES, found.T, strict=True):
+            yield f"{kind:20} severity {severity}: {_span(ratios)}"
+
+
+def _kmeans(kinds: Iterable[str], n_windows: int = 100) -> Iterator[str]:
+    """Ratios of configuration 1 by bins of either kind of start, and their distance to the first row of Table 3."""
+    found: dict[str, list[list[float]]] = {"2019": [], "today": []}
+    for kind in kinds:
+        reference = draw_scripted(kind, 0, REFERENCE, N_ROWS, PUBLISHED)
+        bins = {
+            "2019": fit_scripted_partition(reference.complete, N_BINS),
+            "today": Partition(KMeans(N_BINS, n_init=10, random_state=0).fit(reference.complete).cluster_centers_),
+        }
+        for name, partition in bins.items():
+            ratios = []
+            for severity in range(11):
+                windows = [draw_scripted(kind, severity, place, N_ROWS, PUBLISHED) for place in range(n_windows)]
+                ratios.append(_alarms(partition, reference, windows))
+            found[name].append(ratios)
+            yield f"{kind:20} {name:6} {' '.join(f'{ratio:.2f}' for ratio in ratios)}"
+    (printed,) = [row for row in read_rows(PUBLISHED_TABLES / "table_3_ablation.csv") if row["method"] == "1. Complete"]
+    for name, lines in found.items():
+        away = np.mean(lines, axis=0) - [float(printed[f"severity_{severity}"]) for severity in range(11)]
+        yield f"{'mean':20} {name:6} mean distance to Table 3 {np.abs(away).mean():.3f} ({n_windows} windows)"
+
+
+def _ties(_: Iterable[str], n_windows: int = 50) -> Iterator[str]:
+    """Mean scores of MWW on counts, with either order of equally long edges."""
+    for kind in ("poisson-mean", "poisson-rho"):
+        reference = draw_scripted(kind, 0, REFERENCE, N_ROWS, PUBLISHED).complete
+        for ties in ("introsort", "stable"):
+            fitted = replace(FriedmanRafsky.as_published(), ties=ties).fit(reference, np.random.default_rng(0))
+            for severity in SEVERITIES:
+                windows = (draw_scripted(kind, severity, place, N_ROWS, PUBLISHED) for place in range(n_windows))
+                tests = [fitted.test(window.complete, np.random.default_rng(0)) for window in windows]
+                score, ratio = np.mean([(test.statistic, test.rejects(ALPHA)) for test in tests], axis=0)
+                yield f"{kind:13} {ties:10} severity {severity}: mean score {score:.3f}, found {ratio:.2f}"
+
+
+def _signs(kinds: Iterable[str]) -> Iterator[str]:
+    for kind in kinds:
+        found = np.array([ratios_of_signs(kind, number) for number in range(N_REPEATS)])
+        for place, severity in enumerate(SEVERITIES):
+            own, others = found[0, place], np.sort(found[1:, place])
+            yield f"{kind:20} severity {severity}: {own:.2f} with the signs here; with others {_span(others)}"
+
+
+def _shares(_: Iterable[str]) -> Iterator[str]:
+    for kind in DISTRIBUTIONS:
+        for method in ("zero", "mean", "most_frequent"):
+            share, relative, own = missing_share(kind, method)
+            yield f"{kind:12} {method:14} share {share:.3f}; relative deviation {relative:.3f} (paper) {own:.3f} (here)"
 
 
 def _columns(_: Iterable[str]) -> Iterator[str]:
@@ -204,9 +320,13 @@ CHECKS: dict[str, Callable[[Iterable[str]], Iterator[str]]] = {
     "references": partial(_spans, ratio_of_reference),
     "starts": partial(_spans, ratio_of_start),
     "masks": _masks,
-    "baselines": _baselines,
+    "trees": _trees,
     "columns": _columns,
     "constants": _constants,
+    "shares": _shares,
+    "kmeans": _kmeans,
+    "ties": _ties,
+    "signs": _signs,
     "real": _real,
 }
 

@@ -13,14 +13,13 @@ from experiments.as_published import WEIGHTS, fit_scripted_distances
 from experiments.clustering import fit_scripted_partition
 from experiments.protocols import Protocol
 from experiments.samples import Sample, fill, fit_iterative
-from gapdrift._typing import Matrix, Vector
+from gapdrift._typing import Indices, Matrix, Vector
 from gapdrift.detectors.mdlfwf.distance import LearnedDistance
 from gapdrift.detectors.mdlfwf.membership import fuzzy_weights
-from gapdrift.detectors.mdlfwf.reference import distances_without_self
 from gapdrift.inference.mean_weights import compare_mean_weights
 from gapdrift.inference.pearson import pearson
 from gapdrift.models.imputation import FittedImputer, impute
-from gapdrift.models.partition import Partition, fit_partition
+from gapdrift.models.partition import Partition, bins_of_others, fit_partition
 
 __all__ = ["CONFIGURATIONS", "GROUPS", "WALD", "Bins", "Distances", "Frequencies", "fit_bins", "fit_distances"]
 
@@ -158,7 +157,7 @@ def fit_bins(reference: Sample, protocol: Protocol, rng: np.random.Generator, *,
     counted = {
         "1": _frequencies(_nearest(exact)),
         "2": _frequencies(_nearest(imputed.distances(filled))),
-        COMPLETE_WALD: _frequencies(_nearest(distances_without_self(exact))),
+        COMPLETE_WALD: _frequencies(np.eye(len(complete))[bins_of_others(reference.complete, complete, rng)]),
     }
     return Bins(complete, imputed, counted, imputer, protocol)
 
@@ -197,7 +196,8 @@ def fit_distances(
         "5.2": partial(shapes["triangular"], top_q=top_q),
     }
     counted = count_rows(partition, measured, weights, rows)
-    counted[WALD] = count_rows(partition, measured, {WALD: weights["5.2"]}, rows, learned_from=True)[WALD]
+    bins = bins_of_others(rows[~np.isnan(rows).any(axis=1)], partition, rng)
+    counted |= count_rows(partition, measured, {WALD: weights["5.2"]}, rows, bins)
     return Distances(partition, measured, weights, counted)
 
 
@@ -206,8 +206,7 @@ def count_rows(
     measured: Measured,
     weights: Mapping[str, Weights],
     rows: Matrix,
-    *,
-    learned_from: bool = False,
+    bins: Indices | None = None,
 ) -> dict[str, Frequencies]:
     """Frequencies of rows with missing values, by configuration.
 
@@ -217,14 +216,15 @@ def count_rows(
     measured : Measured
     weights : mapping of str to callable
     rows : (rows, columns) array, NaN where missing
-    learned_from : bool, default False
-        Whether the bins were learned from these rows, which are then counted as if they had not been among them.
+    bins : array or None
+        Bins of the complete rows; None takes the nearest.
     """
     incomplete = np.isnan(rows).any(axis=1)
-    exact = partition.distances(rows[~incomplete])
-    crisp = _nearest(distances_without_self(exact) if learned_from else exact)
+    nearest = _nearest(partition.distances(rows[~incomplete])) if bins is None else np.eye(len(partition))[bins]
     distances = measured.to_centres(rows[incomplete])
-    return {name: _frequencies(np.vstack([crisp, weigh(distances, measured.error)])) for name, weigh in weights.items()}
+    return {
+        name: _frequencies(np.vstack([nearest, weigh(distances, measured.error)])) for name, weigh in weights.items()
+    }
 
 
 def _partition(rows: Matrix, n_bins: int, protocol: Protocol, rng: np.random.Generator) -> Partition:

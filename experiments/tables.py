@@ -43,6 +43,13 @@ REAL_ROWS = {
 """Rows of Tables 9 and 10 and the configurations behind them: in the authors' scripts row "MDL" is k-means of imputed
 data, configuration 2; configuration 3, which Table 3 calls MDL, has no row in the paper."""
 
+REAL_SIDES = {
+    **{name: (f"{name} missing", f"{name} complete") for name in (*COMPETITORS, OURS)},
+    **{name: (own, "Complete") for name, own in REAL_ROWS.items()},
+    WALD: (WALD, f"{WALD} complete"),
+}
+"""Names under which each method of Tables 9 and 10 was run with missing values and on complete data."""
+
 Ratios = dict[tuple[str, int], float]
 """Ratio of alarms by kind of drift and severity."""
 
@@ -69,21 +76,39 @@ def ratios_of(name: str, protocol: str, folder: Path) -> dict[str, Ratios]:
     return {method: ratios for method, ratios in found.items() if len(ratios) == len(KINDS) * len(SEVERITIES)}
 
 
+def windows_of(names: Iterable[str], protocol: str, folder: Path) -> dict[str, str]:
+    """Number of windows of each severity and kind, by method: one number, or the smallest and the largest."""
+    numbers: dict[str, set[int]] = {}
+    for name in names:
+        for row in read_rows(path_of(name, protocol, folder)):
+            numbers.setdefault(row["method"], set()).add(int(row["windows"]))
+    return {method: _range(counts) for method, counts in numbers.items()}
+
+
+def _range(numbers: Iterable[int]) -> str:
+    low, high = min(numbers), max(numbers)
+    return str(low) if low == high else f"{low} to {high}"
+
+
 def by_severity(ratios: Ratios) -> list[float]:
     """Mean over the five kinds of drift, by severity."""
     return [float(np.mean([ratios[kind, severity] for kind in KINDS])) for severity in SEVERITIES]
 
 
+SIDES = {
+    **{name: (f"{name} complete", f"{name} missing") for name in (*COMPETITORS, OURS)},
+    **{CONFIGURATIONS[number]: ("1", number) for number in ("2", "3", "5.1", "5.2")},
+    WALD: (f"{WALD} complete", WALD),
+}
+"""Names under which each method was run on complete data and with missing values."""
+
+
 def all_ratios(protocol: str, folder: Path) -> dict[str, tuple[Ratios, Ratios]]:
     """Ratios of each method on complete data and with missing values."""
-    ablation = ratios_of("experiment2", protocol, folder)
-    found = ablation | ratios_of("experiment3", protocol, folder)
-    pairs = {name: (f"{name} complete", f"{name} missing") for name in (*COMPETITORS, OURS)}
-    pairs |= {CONFIGURATIONS[number]: ("1", number) for number in ("2", "3", "5.1", "5.2")}
-    pairs[WALD] = f"{WALD} complete", WALD
+    found = ratios_of("experiment2", protocol, folder) | ratios_of("experiment3", protocol, folder)
     return {
         method: (found[complete], found[missing])
-        for method, (complete, missing) in pairs.items()
+        for method, (complete, missing) in SIDES.items()
         if complete in found and missing in found
     }
 
@@ -105,18 +130,23 @@ def _published_lines(name: str) -> dict[str, list[float]]:
     return {row["method"]: [float(row[f"severity_{severity}"]) for severity in SEVERITIES] for row in rows}
 
 
-def _beside(title: str, published: Mapping[str, list[float]], reproduced: Mapping[str, list[float]]) -> Table:
+def _beside(
+    title: str,
+    published: Mapping[str, list[float]],
+    reproduced: Mapping[str, list[float]],
+    windows: Mapping[str, str],
+) -> Table:
     """Table with three lines for each method: published, reproduced, difference; one line if the paper lacks it."""
     rows: list[tuple[str, ...]] = []
     for method, ours in reproduced.items():
         theirs = published.get(method)
         if theirs is not None:
-            rows.append((method, "published", *_numbers(theirs), f"{np.mean(theirs):.3f}"))
-        rows.append((method, "reproduced", *_numbers(ours), f"{np.mean(ours):.3f}"))
+            rows.append((method, "published", *_numbers(theirs), f"{np.mean(theirs):.3f}", "500"))
+        rows.append((method, "reproduced", *_numbers(ours), f"{np.mean(ours):.3f}", windows[method]))
         if theirs is not None:
             away = np.subtract(ours, theirs)
-            rows.append((method, "difference", *_numbers(away, sign=True), f"{np.abs(away).mean():.3f} (abs)"))
-    header = ("method", "", *(str(severity) for severity in SEVERITIES), "mean")
+            rows.append((method, "difference", *_numbers(away, sign=True), f"{np.abs(away).mean():.4f} (abs)", ""))
+    header = ("method", "", *(str(severity) for severity in SEVERITIES), "mean", "windows")
     return Table(title, header, tuple(rows))
 
 
@@ -135,23 +165,31 @@ def table_3(protocol: str, folder: Path) -> Table:
     }
     names[WALD] = WALD
     reproduced = {name: by_severity(found[number]) for number, name in names.items() if number in found}
-    return _beside(f"Table 3, ablation ({protocol})", published, reproduced)
+    numbers = windows_of(["experiment2"], protocol, folder)
+    windows = {name: numbers[number] for number, name in names.items() if number in numbers}
+    return _beside(f"Table 3, ablation ({protocol})", published, reproduced, windows)
 
 
 def table_4(protocol: str, folder: Path) -> Table:
     """Detection ratios on complete data."""
-    found = all_ratios(protocol, folder)
-    names = {"MV Impute": "Complete MDL", **{name: f"Complete {name}" for name in COMPETITORS}}
-    reproduced = {names.get(method, method): by_severity(pair[0]) for method, pair in found.items() if method != "MDL"}
-    return _beside(f"Table 4, complete data ({protocol})", _published_lines("table_4_complete"), reproduced)
+    return _detection("Table 4, complete data", "table_4_complete", "Complete", 0, protocol, folder)
 
 
 def table_5(protocol: str, folder: Path) -> Table:
     """Detection ratios with a fifth of the cells missing."""
+    return _detection("Table 5, missing values", "table_5_missing", "Impute", 1, protocol, folder)
+
+
+def _detection(title: str, name: str, prefix: str, side: int, protocol: str, folder: Path) -> Table:
+    """Table of one side of all methods; row "MDL" is k-means there."""
     found = all_ratios(protocol, folder)
-    names = {"MV Impute": "Impute MDL", **{name: f"Impute {name}" for name in COMPETITORS}}
-    reproduced = {names.get(method, method): by_severity(pair[1]) for method, pair in found.items() if method != "MDL"}
-    return _beside(f"Table 5, missing values ({protocol})", _published_lines("table_5_missing"), reproduced)
+    names = {"MV Impute": f"{prefix} MDL", **{name: f"{prefix} {name}" for name in COMPETITORS}}
+    reproduced = {
+        names.get(method, method): by_severity(pair[side]) for method, pair in found.items() if method != "MDL"
+    }
+    numbers = windows_of(["experiment2", "experiment3"], protocol, folder)
+    windows = {names.get(method, method): numbers[SIDES[method][side]] for method in found}
+    return _beside(f"{title} ({protocol})", _published_lines(name), reproduced, windows)
 
 
 def table_correlations(protocol: str, folder: Path) -> Table:
@@ -222,12 +260,10 @@ def real_errors(protocol: str, folder: Path, error: str) -> dict[str, list[float
         (row["data"], row["direction"], row["method"]): float(row[error])
         for row in read_rows(path_of("experiment4", protocol, folder))
     }
-    pairs = {name: (f"{name} missing", f"{name} complete") for name in (*COMPETITORS, OURS)}
-    pairs |= {name: (own, "Complete") for name, own in REAL_ROWS.items()} | {WALD: (WALD, f"{WALD} complete")}
     places = [(name, direction) for name in SETS for direction in DIRECTIONS]
     return {
         method: [found.get((*place, side), np.nan) for place in places for side in sides]
-        for method, sides in pairs.items()
+        for method, sides in REAL_SIDES.items()
         if any((*place, side) in found for place in places for side in sides)
     }
 
@@ -241,6 +277,8 @@ def _real(title: str, name: str, error: str, protocol: str, folder: Path) -> Tab
         for side in ("missing", "complete")
     ]
     theirs = {row["method"]: [float(row[column]) for column in columns] for row in published_rows(name)}
+    numbers = windows_of(["experiment4"], protocol, folder)
+    windows = {method: _range_of(numbers, sides) for method, sides in REAL_SIDES.items()}
     totals = {method: _total(errors) for method, errors in ours.items()}
     whole = sorted((method for method in totals if not np.isnan(totals[method])), key=lambda method: totals[method])
     ranks = {method: str(rank) for rank, method in enumerate(whole, 1)}
@@ -248,17 +286,28 @@ def _real(title: str, name: str, error: str, protocol: str, folder: Path) -> Tab
     rows: list[tuple[str, ...]] = []
     for method, errors in ours.items():
         if method in theirs:
-            rows.append((method, "published", *_numbers(theirs[method]), *printed[method]))
+            rows.append((method, "published", *_numbers(theirs[method]), *printed[method], "500"))
         total = f"{totals[method]:.2f}" if method in ranks else ""
-        rows.append((method, "reproduced", *_numbers(errors), total, ranks.get(method, "")))
+        rows.append((method, "reproduced", *_numbers(errors), total, ranks.get(method, ""), windows[method]))
+        if method in theirs:
+            away = np.subtract(errors, theirs[method])
+            rows.append(
+                (method, "difference", *_numbers(away, sign=True), f"{np.nanmean(np.abs(away)):.3f} (abs)", "", "")
+            )
     header = (
         "method",
         "",
         *(column.removeprefix("real_").replace("_", " ") for column in columns),
         "total difference",
         "rank",
+        "windows",
     )
     return Table(f"{title} ({protocol})", header, tuple(rows))
+
+
+def _range_of(numbers: Mapping[str, str], sides: Iterable[str]) -> str:
+    """Numbers of windows of both sides, once where they are the same."""
+    return ", ".join(dict.fromkeys(numbers[side] for side in sides if side in numbers))
 
 
 def _mean(values: Iterable[float]) -> float:

@@ -6,7 +6,7 @@ import shutil
 import stat
 import tempfile
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from os import PathLike
 from pathlib import Path
@@ -15,6 +15,9 @@ from typing import Any
 from gapdrift.errors import StorageError
 
 __all__ = ["as_path", "cannot_be_kept", "copy_pipe", "reason_of", "write_file"]
+
+FIRST_BYTES = 16
+"""Bytes by which a format is recognised."""
 
 
 def write_file(path: str | PathLike[str], data: bytes | str) -> None:
@@ -79,16 +82,27 @@ def as_path(path: Any) -> Path:
         raise StorageError(f"The path is a {type(path).__name__}, expected a text or a path.") from error
 
 
-def copy_pipe(pipe: Path, owner: object) -> Path:
-    """Temporary file with all that comes out of a pipe. It is removed when its owner is."""
+def copy_pipe(pipe: Path, owner: object, ending_of: Callable[[bytes], str]) -> Path:
+    """Temporary file with all that comes out of a pipe. It is removed when its owner is.
+
+    Parameters
+    ----------
+    pipe : Path
+    owner : object
+    ending_of : callable
+        Returns the ending of the file's name, given its first bytes.
+    """
     try:
-        copy = tempfile.NamedTemporaryFile(suffix=pipe.name)  # noqa: SIM115
-        weakref.finalize(owner, copy.close)
-        with pipe.open("rb") as source, Path(copy.name).open("wb") as target:
+        folder = tempfile.TemporaryDirectory(prefix="gapdrift-")
+        weakref.finalize(owner, folder.cleanup)
+        copy = Path(folder.name) / pipe.name
+        with pipe.open("rb") as source, copy.open("wb") as target:
+            first = source.read(FIRST_BYTES)
+            target.write(first)
             shutil.copyfileobj(source, target)
+        return copy.rename(copy.with_name(copy.name + ending_of(first)))
     except OSError as error:
         raise cannot_be_kept(f"The pipe {pipe}", error) from error
-    return Path(copy.name)
 
 
 def cannot_be_kept(what: str, error: Exception) -> StorageError:

@@ -18,6 +18,7 @@ from gapdrift.detectors.drift.detector import DriftDetector
 from gapdrift.detectors.mdlfwf.detector import MDLFWF
 from gapdrift.detectors.reference import cannot_be_stored
 from gapdrift.errors import StorageError
+from gapdrift.files import Reading
 from gapdrift.persistence.archive import FORMAT_VERSION, Package, reading
 from gapdrift.persistence.codec import Reader, pack_record, read_record
 from gapdrift.persistence.records import expect
@@ -155,9 +156,10 @@ def describe(path: str | PathLike[str]) -> dict[str, Any]:
     -------
     description : dict
         ``kind``, ``format_version``, ``gapdrift_version`` and ``bytes``; for a detector its ``class``, ``settings``,
-        ``origin``, the number of ``rows`` and ``bins``, ``columns`` (name, kind, number of categories, share of missing
-        cells), ``ignored`` and ``warnings``; for evidence its ``rows``, ``origin`` and ``warnings``; for a result its
-        ``drift``, ``p_value``, ``alpha``, rows and ``warnings``.
+        ``reading`` (options of the files it was fitted on), ``origin``, the number of ``rows`` and ``bins``,
+        ``columns`` (name, kind, number of categories, share of missing cells), ``ignored`` and ``warnings``; for
+        evidence its ``rows``, ``origin`` and ``warnings``; for a result its ``drift``, ``p_value``, ``alpha``, rows
+        and ``warnings``.
 
     Examples
     --------
@@ -208,6 +210,7 @@ def _describe_detector(package: Package) -> dict[str, Any]:
     return {
         "class": content["type"],
         "settings": {name: _show_setting(node) for name, node in content["settings"].items()},
+        "reading": Reader(package).read(Reading, content["reading"], "reading").said(),
         "origin": reference["origin"],
         "rows": reference["evidence"]["n_rows"],
         "bins": content["n_bins"],

@@ -238,6 +238,7 @@ def test_plot_of_what_is_not_there(drifted, fitted, gaussian_drift):
 def test_plot_without_matplotlib(drifted, monkeypatch):
     import sys
 
+    monkeypatch.delitem(sys.modules, "gapdrift.results.report.chart", raising=False)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(gd.GapdriftError, match="gapdrift\\[plot\\]"):
         drifted.plot()
@@ -343,7 +344,7 @@ def test_a_column_without_a_value_in_the_window_is_not_blamed(rng):
     assert result.drift
     assert [feature.tested for feature in result.features] == [True, True, True, False]
     assert all(feature.adjusted_p_value < 1e-6 for feature in result.features[:3])
-    assert result.features[3].effect_size is None
+    assert result.features[3].effect_size == 0.0
     assert result.features[3].adjusted_missing_p_value < 1e-6
     assert "Column 'x3' has no value in the window: only its missing values are compared." in result.warnings
 

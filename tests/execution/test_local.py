@@ -323,7 +323,7 @@ def test_errors_say_what_to_do(window, detector, tmp_path):
         detector.count(iter([window.drop(columns=window.columns[0])]))
     with pytest.raises(InputError, match="Got str, expected a pandas"):
         gd.DriftDetector().fit(iter(["rows"]))
-    with pytest.raises(InputError, match=r"has the columns 'temperature', expected those of the first"):
+    with pytest.raises(InputError, match="other columns than the tables before it"):
         gd.DriftDetector().fit(iter([window, window[["temperature"]]]))
     with pytest.raises(InputError, match="gave no rows at all"):
         gd.DriftDetector().fit(iter(()))

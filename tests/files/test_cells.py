@@ -67,7 +67,7 @@ def test_a_window_is_read_as_the_reference_was():
     frame = pd.DataFrame({"n": [1.5, 2.5] * 20, "c": ["x", "y"] * 20, "e": [None] * 40})
     schema = learn_schema(frame)
     written = converter_like(schema, ["?"], is_text=True)
-    assert written == CellConverter({"n": "number"}, ["?"], {"c": frozenset({"x", "y"})})
+    assert written == CellConverter({"n": "number"}, ["?"], {"c": frozenset({"x", "y"})}, is_text=True)
     assert converter_like(schema, is_text=False) == CellConverter({"n": "number"})
 
 

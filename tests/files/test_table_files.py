@@ -244,7 +244,9 @@ def test_types_that_few_functions_take(tmp_path):
     assert chunk.schema.types == [pa.string(), pa.binary()]
 
 
-@pytest.mark.parametrize("given", [{"separator": "ab"}, {"separator": "§"}, {"encoding": "base64"}, {"encoding": "no"}])
+@pytest.mark.parametrize(
+    "given", [{"separator": "ab"}, {"separator": "§"}, {"encoding": "base64"}, {"encoding": "no"}, {"decimal": ";"}]
+)
 def test_settings_that_make_no_sense(tmp_path, given):
     (tmp_path / "t.csv").write_text("a\n1\n")
     with pytest.raises(InputError, match="expected one"):
@@ -269,7 +271,7 @@ def test_csv_cells_become_what_they_look_like(tmp_path):
     assert found["code"][-2:] == ["010", None]
     assert found["c"][-2:] == ["y", "1"]
     assert files.notes == ("Column 'n' has 1 cell(s) that are not numbers, such as 'broken': they count as missing.",)
-    assert typed(open_files(path), numbers=["c"])["c"][-2:] == [None, 1.0]
+    assert typed(open_files(path, numbers=["c"]))["c"][-2:] == [None, 1.0]
     drawn, n_rows = files.sample(10, np.random.default_rng(0))
     assert (len(drawn), n_rows) == (10, 32)
     assert drawn.schema.field("n").type == pa.float64()

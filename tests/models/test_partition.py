@@ -3,6 +3,7 @@ import pytest
 from sklearn.cluster import KMeans
 
 from gapdrift._random import draw_seed
+from gapdrift.models import partition as module
 from gapdrift.models.partition import Partition, default_n_bins, fit_partition
 
 
@@ -28,3 +29,25 @@ def test_large_offsets_lose_nothing():
 @pytest.mark.parametrize(("n_rows", "n_bins"), [(20, 2), (149, 2), (150, 3), (10_000, 200), (10**7, 200)])
 def test_default_bins(n_rows, n_bins):
     assert default_n_bins(n_rows) == n_bins
+
+
+def test_bins_of_others_are_made_without_the_rows_assigned(rng, monkeypatch):
+    """With as many parts as rows each row is left out alone; k-means goes on from the centres there are."""
+    monkeypatch.setattr(module, "OTHERS_FOLDS", 60)
+    rows = rng.normal(size=(64, 2)) * 1e200
+    learned = fit_partition(rows, 4, rng)
+    found = module.bins_of_others(rows, learned, np.random.default_rng(5))
+    part = np.random.default_rng(5).permutation(np.arange(64) % 60)
+    for row in range(64):
+        kept = part != part[row]
+        run = KMeans(4, init=learned.centres / 1e200, n_init=1).fit(rows[kept] / 1e200)
+        assert found[row] == np.linalg.norm(rows[row] / 1e200 - run.cluster_centers_, axis=1).argmin()
+
+
+def test_many_or_very_few_rows_keep_their_bins(rng, monkeypatch):
+    rows = rng.normal(size=(200, 2))
+    learned = fit_partition(rows, 4, rng)
+    nearest = learned.distances(rows).argmin(axis=1)
+    np.testing.assert_array_equal(module.bins_of_others(rows[:20], learned, rng), nearest[:20])
+    monkeypatch.setattr(module, "MAX_ROWS_RESTARTED", 100)
+    np.testing.assert_array_equal(module.bins_of_others(rows, learned, rng), nearest)

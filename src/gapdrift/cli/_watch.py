@@ -40,7 +40,7 @@ def watch(reference: str, place: str, reading: Mapping[str, Any], options: dict[
         sequential=options["sequential"],
         extend=options["extend"],
     )
-    files = open_files(place, **reading)
+    files = open_files(place, **reading, like=detector)
 
     def show(window: WindowResult) -> None:
         if options["as_json"]:

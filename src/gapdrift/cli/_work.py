@@ -32,20 +32,17 @@ def fit_reference(
         ``method``, ``numbers``, ``reference_rows``, what batches are, and the parameters of the detector.
     """
     method, numbers, max_rows = map(settings.pop, ("method", "numbers", "reference_rows"))
-    batches = _batch_settings(settings)
-    files = open_files(place, **reading)
+    files = open_files(place, **reading, numbers=numbers)
     rng = np.random.default_rng(settings["random_state"])
     with progress("Reading the reference", files.size) as advance:
-        sample, n_rows = files.sample(max_rows, rng, numbers=numbers, progress=advance)
-    _check_numbers(sample.column_names, numbers)
-    if batches and n_rows > len(sample):
-        return _fit_in_chunks(_make(method, settings), files, batches, (numbers, max_rows)), files.notes
+        sample, n_rows = files.sample(max_rows, rng, progress=advance)
     with progress("Learning the reference", None):
-        detector = _make(method, settings).fit(sample, **batches)
+        detector = _make(method, settings).fit(sample)
+    detector.reading_ = files.reading
     if n_rows > len(sample):
         with progress("Counting the reference", files.size) as advance:
             tables = files.tables(like=detector, progress=advance)
-            compare_all_rows(detector, map(detector.reference_.count_own, tables), len(sample))
+            compare_all_rows(detector, map(detector.reference_.count, tables), sample)
     return detector, files.notes
 
 
@@ -75,7 +72,7 @@ def _fit_in_chunks(
 
 def count(detector: ReferenceDetector, place: str, reading: Mapping[str, Any]) -> tuple[gd.Evidence, tuple[str, ...]]:
     """Evidence of all rows of files, read in chunks, and notes about how they were read."""
-    files = open_files(place, **reading)
+    files = open_files(place, **reading, like=detector)
     with progress("Reading the window", files.size) as advance:
         total = detector.count(files.tables(like=detector, progress=advance))
     return total, files.notes
@@ -98,6 +95,8 @@ def judge_files(
 
 def compare(reference: str, window: str, reading: Mapping[str, Any], settings: dict[str, Any]) -> gd.DriftResult:
     """Result of the rows of some files against those of others."""
+    if reference == window == "-":
+        raise InputError("Reference and window are both -, the standard input, which can be read once. Name one file.")
     detector, notes = fit_reference(reference, reading, settings)
     return judge_files(detector, window, reading, notes)
 
@@ -117,15 +116,6 @@ def _stored_evidence(path: str) -> gd.Evidence:
     if not isinstance(thing, gd.Evidence):
         raise InputError(f"{path} holds a {type(thing).__name__}, expected evidence or a table.")
     return thing
-
-
-def _check_numbers(names: Sequence[str], numbers: Sequence[str]) -> None:
-    absent = [column for column in numbers if column not in names]
-    if absent:
-        raise InputError(
-            f"--number names the column(s) {', '.join(absent)}, which the reference does not have. It has: "
-            f"{', '.join(names)}."
-        )
 
 
 def _make(method: str, settings: dict[str, Any]) -> ReferenceDetector:

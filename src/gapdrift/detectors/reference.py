@@ -1,5 +1,6 @@
 """Detectors that count and judge by a fitted reference, and that can be stored."""
 
+import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
@@ -31,6 +32,7 @@ from gapdrift.detectors.usual import (
     without_calendar,
 )
 from gapdrift.errors import InputError, StorageError
+from gapdrift.files import Reading
 from gapdrift.persistence.codec import pack_record
 from gapdrift.persistence.records import FORMS, expect, stored
 from gapdrift.results import DriftResult
@@ -78,6 +80,8 @@ def detector_fields(reference: type, setting: Any = Setting) -> Mapping[str, Any
             "settings": Mapping[str, setting],
             "n_bins": int,
             "missing_shares": tuple[float, ...],
+            "reading": Reading,
+            "itself": str,
             "reference": reference,
             "usual": Usual | None,
         }
@@ -124,6 +128,10 @@ class ReferenceDetector(Detector):
 
     n_jobs: int | None
     reference_: Reference
+    reading_: Reading = Reading()
+    """How the files were read that it was fitted on; windows are read in the same way."""
+    itself_: str = ""
+    """Digest of the reference's rows counted as a window, where they are counted otherwise as a reference."""
     usual_: Usual | None = None
     _judge: UsualJudge | None = None
 
@@ -135,8 +143,16 @@ class ReferenceDetector(Detector):
         """Result of the evidence of a window, at a rate of false alarms.
 
         With batches, drift and p-values are about the usual variation between them.
+
+        A category that the reference has once counts as unseen in the reference, and as itself in a window; and of a
+        small reference only one half may be compared. The very rows of the reference are recognised, so that this
+        makes no difference between them and themselves.
         """
-        plain = self.reference_.test(without_calendar(evidence), alpha)
+        window, reference = without_calendar(evidence), self.reference_
+        if self.itself_ and _digest(window) == self.itself_:
+            own: Any = reference
+            reference = replace(own, evidence=replace(window, notes=own.evidence.notes))
+        plain = reference.test(window, alpha)
         if self.usual_ is None or plain.drift is None:
             return plain
         if self._judge is None or self._judge.usual is not self.usual_:
@@ -225,6 +241,8 @@ class ReferenceDetector(Detector):
             "settings": {name: self._write_setting(name, value) for name, value in settings},
             "n_bins": reference.n_bins,
             "missing_shares": reference.missing_shares,
+            "reading": self.reading_,
+            "itself": self.itself_,
             "reference": reference,
             "usual": self.usual_,
         }
@@ -235,6 +253,8 @@ class ReferenceDetector(Detector):
         settings: Mapping[str, Any],
         n_bins: int,
         missing_shares: tuple[float, ...],
+        reading: Reading,
+        itself: str,
         reference: Any,
         usual: Usual | None,
     ) -> Self:
@@ -245,6 +265,7 @@ class ReferenceDetector(Detector):
         detector = cls(**{name: cls._read_setting(name, value) for name, value in settings.items()})
         detector._check_settings()
         as_rng(settings.get("random_state"))
+        detector.reading_, detector.itself_ = reading, itself
         detector.usual_ = usual
         detector._adopt(reference)
         if usual is not None:
@@ -280,21 +301,29 @@ class ReferenceDetector(Detector):
         self, rows: Any, learn: Callable[[Any], Any], rng: np.random.Generator, plan: BatchPlan | None = None
     ) -> Self:
         """Fit on rows in memory; of others a sample is learned from, and all are counted where they are."""
-        self.usual_ = None
+        self.usual_, self.reading_, self.itself_ = None, Reading(), ""
         if plan is not None:
             return self._fit_batches(rows, learn, rng, plan)
         engine = execution.engine_of(rows)
         if engine is None:
             with self._limited_threads():
-                return self._adopt(learn(rows))
+                return self._adopt(learn(rows))._recognise(rows)
         table, n_rows, again = engine.sample(rows, execution.MAX_LEARNED, rng)
+        self.reading_ = getattr(again, "reading", Reading())
         with self._limited_threads():
             self._adopt(learn(table))
+            self._recognise(table)
             if n_rows > len(table):
-                parts = engine.count(self.reference_.count_own, again, self)
-                compare_all_rows(self, parts, len(table))
+                compare_all_rows(self, engine.count(self.reference_.count, again, self), table)
         reference: Any = self.reference_
         return self._adopt(replace(reference, notes=(*execution.reading_notes(again), *reference.notes)))
+
+    def _recognise(self, rows: Any) -> Self:
+        """Remember what the rows of the reference are like when they are counted as a window."""
+        has_singletons = any(column.singletons for column in self.schema_.columns)
+        is_half = self.evidence_.n_rows < Table.read(rows).n_rows
+        self.itself_ = _digest(self.reference_.count(rows)) if has_singletons or is_half else ""
+        return self
 
     def _fit_batches(self, rows: Any, learn: Callable[[Any], Any], rng: np.random.Generator, plan: BatchPlan) -> Self:
         """Fit on rows that are divided into batches."""
@@ -306,6 +335,7 @@ class ReferenceDetector(Detector):
                 self.usual_ = learn_usual(plan, table, self._count_batch, self.reference_.batch_statistics())
                 return self._adopt(self.reference_)
             sample, n_rows, again = engine.sample(rows, execution.MAX_LEARNED, rng)
+            self.reading_ = getattr(again, "reading", Reading())
             self._adopt(learn(sample))
             counter = BatchCounter(plan, self._count_batch, self.reference_.schema)
             parts = engine.count(counter.count, again, counter)
@@ -352,12 +382,36 @@ def plan_batches(reference: Any, batches: Any, time: Any, season: Any, time_zone
     return check_plan(table, batches, time, season, time_zone)
 
 
-def compare_all_rows(detector: ReferenceDetector, parts: Iterable[Evidence], n_learned: int) -> None:
-    """Give a detector that was fitted on ``n_learned`` rows of its reference the evidence of all rows, in parts."""
+def compare_all_rows(detector: ReferenceDetector, parts: Iterable[Evidence], sample: Any) -> None:
+    """Give a detector that was fitted on a sample of its reference the evidence of all rows.
+
+    Parameters
+    ----------
+    detector : ReferenceDetector
+    parts : iterable of Evidence
+        Of all rows, counted as those of a window.
+    sample : table
+        The rows that were learned from. Among them, a category that occurs once counts as unseen; in the others, a
+        category that the sample has once may be frequent, and counts as what it is.
+    """
     reference: Any = detector.reference_
     evidence = sum(parts, reference.evidence.zero())
-    notes = (*reference.notes, execution.sample_note(evidence.n_rows, n_learned))
-    detector._adopt(replace(reference, evidence=evidence, notes=notes))
+    if any(column.singletons for column in reference.schema.columns):
+        detector.itself_ = _digest(evidence)
+        own, plain = reference.count_own(sample), reference.count(sample)
+        sums = {name: total + own.sums[name] - plain.sums[name] for name, total in evidence.sums.items()}
+        evidence = replace(evidence, sums=sums)
+    notes = (*reference.notes, execution.sample_note(evidence.n_rows, len(sample)))
+    detector._adopt(replace(reference, evidence=replace(evidence, notes=frozenset()), notes=notes))
+
+
+def _digest(evidence: Evidence) -> str:
+    """Digest of sums to nine digits: the last ones depend on the order in which rows were added up."""
+    digest = hashlib.sha256(str(evidence.n_rows).encode())
+    for name, sums in sorted(evidence.sums.items()):
+        scale = float(np.abs(sums).max(initial=0.0)) or 1.0
+        digest.update(name.encode() + (np.round(sums / scale, 9) + 0.0).tobytes())
+    return digest.hexdigest()
 
 
 def _check_usual(usual: Usual, detector: ReferenceDetector) -> None:

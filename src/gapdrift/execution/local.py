@@ -15,7 +15,7 @@ from gapdrift.counting.evidence import Evidence
 from gapdrift.errors import InputError
 from gapdrift.execution import Count, Fitted
 from gapdrift.files import CHUNK_ROWS, FORMATS, TableFiles, open_files, sample_rows
-from gapdrift.tables.frame import Table, join_tables
+from gapdrift.tables.frame import Table, join_tables, quote
 
 __all__ = ["LocalEngine"]
 
@@ -29,9 +29,9 @@ class LocalEngine:
     def count(self, count: Count, rows: Any, like: Fitted) -> Iterator[Evidence]:
         """Evidence of chunk after chunk; of files, what was noted about their cells as well."""
         if not isinstance(rows, str | PathLike | TableFiles):
-            yield from map(count, _chunks(rows, like.ignored_columns_))
+            yield from map(count, _alike(_chunks(rows, like.ignored_columns_)))
             return
-        files = _open(rows)
+        files = _open(rows, like)
         found = None
         for table in files.tables(like=_typed_by(files, like)):
             found = count(table)
@@ -45,13 +45,30 @@ class LocalEngine:
             files = _open(rows)
             return *files.sample(max_rows, rng), files
         is_dataset = type(rows).__name__.endswith("Dataset")
-        tables, spool = map(Table.read, _chunks(rows, ())), _Spool()
+        tables, spool = _alike(_chunks(rows, ())), _Spool()
         drawn = sample_rows(tables if is_dataset else spool.keep(tables), max_rows, rng, join_tables)
         return *drawn, rows if is_dataset else spool
 
 
-def _open(rows: str | PathLike[str] | TableFiles) -> TableFiles:
-    return rows if isinstance(rows, TableFiles) else open_files(rows)
+def _open(rows: str | PathLike[str] | TableFiles, like: Fitted | None = None) -> TableFiles:
+    return rows if isinstance(rows, TableFiles) else open_files(rows, like=like)
+
+
+def _alike(chunks: Iterable[Any]) -> Iterator[Table]:
+    """Tables of chunks, which are matched by the names of their columns: all must have those of the first."""
+    names: frozenset[str] | None = None
+    for chunk in chunks:
+        table = Table.read(chunk)
+        if names is None:
+            names = frozenset(table.names)
+        elif names != frozenset(table.names):
+            lacking, new = sorted(names - set(table.names)), sorted(set(table.names) - names)
+            raise InputError(
+                f"A table has other columns than the tables before it (lacking: {quote(lacking) or 'none'}; new: "
+                f"{quote(new) or 'none'}), expected the same in all. Give all tables the same columns, and do not mix "
+                "tables with arrays."
+            )
+        yield table
 
 
 def _typed_by(files: TableFiles, like: Fitted) -> Any:

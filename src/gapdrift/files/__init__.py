@@ -10,6 +10,7 @@ from gapdrift._lazy import attach
 if TYPE_CHECKING:
     from gapdrift.files._arrow import CHUNK_ROWS
     from gapdrift.files._formats import FORMATS
+    from gapdrift.files._reading import Reading
     from gapdrift.files._sample import sample_rows
     from gapdrift.files._table_files import TableFiles, open_files
     from gapdrift.files._tracking import FileChanges, FileTracker, KnownFile
@@ -20,6 +21,7 @@ __all__ = [
     "FileChanges",
     "FileTracker",
     "KnownFile",
+    "Reading",
     "TableFiles",
     "open_files",
     "sample_rows",
@@ -33,6 +35,7 @@ __getattr__, __dir__ = attach(
         "FileChanges": "gapdrift.files._tracking",
         "FileTracker": "gapdrift.files._tracking",
         "KnownFile": "gapdrift.files._tracking",
+        "Reading": "gapdrift.files._reading",
         "TableFiles": "gapdrift.files._table_files",
         "open_files": "gapdrift.files._table_files",
         "sample_rows": "gapdrift.files._sample",

@@ -7,13 +7,16 @@ from typing import Any
 
 from gapdrift.tables.schema import Schema, number_as_category
 
-__all__ = ["CellConverter", "converter_like", "infer_kinds"]
+__all__ = ["NONE", "CellConverter", "converter_like", "infer_kinds"]
 
 NUMBER = r"^\s*[+-]?((\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|(?i:inf|infinity))\s*$"
 MIN_NUMBER_SHARE = 0.95
 """Smallest share of cells that look like numbers in a column of numbers; its other cells count as missing."""
 
 LEADING_ZERO = r"^\s*[+-]?0\d"
+NONE = "None"
+"""Text that Python writes for a missing value, and that may also be a value of its own: it is counted."""
+
 BOOLEAN = r"(?i)^\s*(true|false)\s*$"
 
 
@@ -30,6 +33,8 @@ class CellConverter:
     categories : dict of str to frozenset of str
         Categories of each column in the reference. A text that is not among them is replaced by the one that stands
         for the same number or boolean, if there is one.
+    is_text : bool, default False
+        Whether all cells were text (CSV): the text None then stands for a missing value, and is counted.
 
     Examples
     --------
@@ -44,12 +49,14 @@ class CellConverter:
     kinds: dict[str, str] = field(default_factory=dict)
     missing: Sequence[str] = ()
     categories: dict[str, frozenset[str]] = field(default_factory=dict)
+    is_text: bool = False
     not_numbers: dict[str, tuple[int, str]] = field(default_factory=dict)
+    none_cells: dict[str, int] = field(default_factory=dict)
 
     def __call__(self, chunk: Any) -> Any:
         """The chunk with its columns converted."""
         for index, name in enumerate(chunk.column_names):
-            column = self._without_missing_words(_plain(chunk.column(index)))
+            column = self._without_missing_words(self._without_none(name, _plain(chunk.column(index))))
             if self.kinds.get(name) == "number" and _is_text(column):
                 column = self._to_number(name, column)
             elif name in self.categories and _is_text(column):
@@ -58,11 +65,26 @@ class CellConverter:
         return chunk
 
     def notes(self) -> list[str]:
-        """Sentences about cells that count as missing because they are not numbers."""
-        return [
-            f"Column {name!r} has {count:,} cell(s) that are not numbers, such as {example!r}: they count as missing."
+        """Sentences about cells that count as missing because they are not numbers, or the text None."""
+        found = [
+            (name, f"{count:,} cell(s) that are not numbers, such as {example!r}")
             for name, (count, example) in self.not_numbers.items()
         ]
+        found += [(name, f"{count:,} cell(s) with the text None") for name, count in self.none_cells.items()]
+        return [f"Column {name!r} has {what}: they count as missing." for name, what in found]
+
+    def _without_none(self, name: str, column: Any) -> Any:
+        import pyarrow as pa  # noqa: PLC0415
+        import pyarrow.compute as pc  # noqa: PLC0415
+
+        if not self.is_text or not _is_text(column):
+            return column
+        is_none = pc.fill_null(pc.equal(pc.utf8_trim_whitespace(column), NONE), False)
+        count = pc.sum(pc.cast(is_none, pa.int64())).as_py() or 0
+        if not count:
+            return column
+        self.none_cells[name] = self.none_cells.get(name, 0) + count
+        return pc.if_else(is_none, pa.scalar(None, column.type), column)
 
     def _without_missing_words(self, column: Any) -> Any:
         import pyarrow as pa  # noqa: PLC0415
@@ -126,19 +148,26 @@ def infer_kinds(table: Any, numbers: Sequence[str] = ()) -> dict[str, str]:
     return kinds
 
 
-def converter_like(schema: Schema, missing: Sequence[str] = (), *, is_text: bool) -> CellConverter:
+def converter_like(
+    schema: Schema, missing: Sequence[str] = (), numbers: Sequence[str] = (), *, is_text: bool
+) -> CellConverter:
     """Converter that reads the columns of a window as those of the reference were read.
 
     Parameters
     ----------
     schema : Schema
     missing : sequence of str
+    numbers : sequence of str
+        Columns that were said to hold numbers, also if the reference has none in them.
     is_text : bool
         Whether the cells of the window are text (CSV): 1.0 then stands for the category 1, and true for True.
     """
     kinds = {column.name: "number" for column in schema.columns if column.kind == "number"}
-    categories = [column for column in schema.columns if column.kind == "category"] if is_text else []
-    return CellConverter(kinds, missing, {column.name: frozenset(column.categories) for column in categories})
+    kinds |= dict.fromkeys(numbers, "number")
+    # Only where all categories of the reference are known is it certain that a text is none of them.
+    known = [column for column in schema.columns if column.kind == "category" and not column.pooled] if is_text else []
+    categories = {column.name: frozenset(column.categories) for column in known}
+    return CellConverter(kinds, missing, categories, is_text=is_text)
 
 
 def _plain(column: Any) -> Any:
@@ -191,9 +220,14 @@ def _to_categories(column: Any, categories: frozenset[str]) -> Any:
 
 def _as_category(word: str, categories: frozenset[str]) -> str:
     """Category of the reference that a text stands for; the text itself if there is none."""
+    bare = word.strip()
     if word in categories or re.match(LEADING_ZERO, word):
         return word
-    spellings = [word.strip(), word.strip().capitalize(), number_as_category(float(word)) if _is_number(word) else word]
+    spellings = [bare]
+    if re.match(BOOLEAN, bare):
+        spellings.append(bare.capitalize())
+    if re.match(NUMBER, bare):
+        spellings.append(number_as_category(float(bare)))
     return next((spelling for spelling in spellings if spelling in categories), word)
 
 

@@ -13,10 +13,10 @@ from gapdrift.errors import InputError
 __all__ = ["COMPRESSIONS", "MISSING_WORDS", "CsvDialect", "has_all_cells", "read_csv"]
 
 MISSING_WORDS = (
-    *("", "NA", "N/A", "n/a", "#N/A", "#NA", "<NA>", "NaN", "nan", "-NaN", "-nan", "NULL", "null", "None"),
+    *("", "NA", "N/A", "n/a", "#N/A", "#NA", "<NA>", "NaN", "nan", "-NaN", "-nan", "NULL", "null"),
     *("1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN", "NaT"),
 )
-"""Words that stand for a missing value in CSV files: those that pandas recognises, and NaT."""
+"""Words that stand for a missing value in CSV files: those that pandas recognises, and NaT. None is counted beside."""
 
 SEPARATORS = ",;\t|"
 
@@ -54,7 +54,9 @@ class CsvDialect:
     encoding: str | None = None
 
     def __post_init__(self) -> None:
-        """Check separator and encoding."""
+        """Check separator, decimal mark and encoding."""
+        if self.decimal not in {None, ".", ","}:
+            raise InputError(f"The decimal mark is {self.decimal!r}, expected one of '.' and ','.")
         if self.separator is not None and (len(self.separator) != 1 or not self.separator.isascii()):
             raise InputError(f"The separator is {self.separator!r}, expected one ASCII character, such as ';'.")
         try:

@@ -3,28 +3,67 @@
 import glob
 import os
 import re
+import stat
 from pathlib import Path
 from typing import Any
 
+from gapdrift._writing import copy_pipe
 from gapdrift.errors import InputError
 from gapdrift.files._formats import FORMATS, ROTATED, all_endings, format_of
 
-__all__ = ["find_files", "reading_order"]
+__all__ = ["as_place", "find_files", "reading_order"]
+
+STANDARD_INPUT = Path("/dev/stdin")
+DESCRIPTORS = (Path("/dev/fd"), Path("/proc/self/fd"))
+"""Folders of open files, whose names say nothing about what they hold."""
 
 
-def find_files(place: str, file_format: str | None) -> tuple[Path, ...]:
+def as_place(place: Any) -> str:
+    """Text of a path, a folder or a glob; anything else, and an empty text, raises an `InputError`."""
+    try:
+        where = os.fsdecode(place)
+    except TypeError:
+        where = ""
+    if not where.strip() or "\0" in where:
+        raise InputError(f"The place of the files is {place!r}, expected a file, a folder or a glob.")
+    return where
+
+
+def find_files(place: str, file_format: str | None, owner: object) -> tuple[Path, ...]:
     """Files behind a path, a folder or a glob, in the order of their names (see `reading_order`).
 
     Parameters
     ----------
     place : str
+        "-" means the standard input.
     file_format : str or None
         None takes only files with a known ending from a folder; otherwise all its files are taken.
+    owner : object
+        Copies of pipes are removed when it is.
     """
     try:
-        return _find(place, file_format)
-    except OSError as error:
-        raise InputError(f"{place!a} cannot be read: {error.strerror or error}.") from error
+        found = (STANDARD_INPUT,) if place == "-" else _find(place, file_format)
+        return tuple(_readable(path, owner) for path in found)
+    except (OSError, RuntimeError) as error:
+        raise InputError(f"{place!a} cannot be read: {getattr(error, 'strerror', None) or error}.") from error
+
+
+def _readable(path: Path, owner: object) -> Path:
+    """The path itself, or that of a copy of what comes out of a pipe."""
+    mode = path.stat().st_mode
+    if stat.S_ISREG(mode) and path.parent not in DESCRIPTORS and path != STANDARD_INPUT:
+        return path
+    if stat.S_ISCHR(mode) and not path.samefile(os.devnull):
+        what = "a terminal" if path == STANDARD_INPUT else "a device"
+        raise InputError(f"{path} is {what}, expected a file, a folder, a glob or a pipe.")
+    return copy_pipe(path, owner, _ending_of)
+
+
+def _ending_of(first: bytes) -> str:
+    """Ending for the name of a copy of a pipe, by the first bytes that came out of it."""
+    endings = {b"PAR1": ".parquet", b"ARROW1": ".arrow", b"\x1f\x8b": ".csv.gz", b"BZh": ".csv.bz2"}
+    endings |= {b"\x28\xb5\x2f\xfd": ".csv.zst", b"\x04\x22\x4d\x18": ".csv.lz4"}
+    return next((ending for begin, ending in endings.items() if first.startswith(begin)), ".csv")
 
 
 def _find(place: str, file_format: str | None) -> tuple[Path, ...]:
@@ -33,12 +72,23 @@ def _find(place: str, file_format: str | None) -> tuple[Path, ...]:
         return _files_in_folder(path, place, file_format)
     if path.exists():
         return (path,)
+    if path.is_symlink():
+        raise InputError(f"{place} is a link to {path.readlink()}, which does not exist. Give a file that does.")
     matches = [Path(match) for match in glob.glob(str(path), recursive=True)]  # noqa: PTH207
     if not matches:
         what = "matches no file" if glob.has_magic(place) else "does not exist"
         raise InputError(f"{place} {what}. Give a file, a folder or a glob in quotes.")
     found = ((_files_in_folder(match, place, file_format) if match.is_dir() else (match,)) for match in matches)
-    return tuple(sorted({file for files in found for file in files}, key=reading_order))
+    files = sorted({file for files in found for file in files}, key=reading_order)
+    return tuple(_check_link(file) for file in files)
+
+
+def _check_link(file: Path) -> Path:
+    if file.is_symlink() and not file.exists():
+        raise InputError(
+            f"{file} is a link to {file.readlink()}, which does not exist. Remove it, or name other files."
+        )
+    return file
 
 
 def _files_in_folder(folder: Path, place: str, file_format: str | None) -> tuple[Path, ...]:
@@ -51,7 +101,7 @@ def _files_in_folder(folder: Path, place: str, file_format: str | None) -> tuple
     found = [file for file in walked if not _is_hidden(file.relative_to(folder)) and (file_format or format_of(file))]
     if not found:
         raise InputError(f"The folder {place} has no file with one of the endings {all_endings()}.")
-    return tuple(sorted(found, key=reading_order))
+    return tuple(_check_link(file) for file in sorted(found, key=reading_order))
 
 
 def _is_hidden(path: Path) -> bool:

@@ -9,13 +9,13 @@ from typing import Any, Protocol
 import numpy as np
 
 from gapdrift._validation import check_choice
-from gapdrift._writing import copy_pipe
 from gapdrift.errors import InputError, ParameterError
-from gapdrift.files._cells import CellConverter, converter_like, infer_kinds
-from gapdrift.files._csv import CsvDialect
-from gapdrift.files._find import find_files
+from gapdrift.files._cells import NONE, CellConverter, converter_like, infer_kinds
+from gapdrift.files._find import as_place, find_files
 from gapdrift.files._formats import FORMATS, all_endings, format_of
+from gapdrift.files._reading import Reading
 from gapdrift.files._sample import sample_rows
+from gapdrift.tables.frame import quote
 from gapdrift.tables.schema import Schema
 
 __all__ = ["Fitted", "Progress", "TableFiles", "check_same_columns", "open_files"]
@@ -47,25 +47,22 @@ class TableFiles:
     paths : tuple of Path
         In the order in which they are read: sorted by name, numbers in names as numbers.
     file_format : {"csv", "parquet", "feather"}
-    dialect : CsvDialect
-        Dialect of CSV files.
-    missing : sequence of str
-        Further words or numbers that stand for a missing value.
+    reading : Reading
+        What was said about how to read them.
+    owner : object, optional
+        Kept as long as the files are: copies of pipes are removed with it.
 
     Attributes
     ----------
     paths : tuple of Path
     file_format : str
+    reading : Reading
     """
 
-    def __init__(
-        self, paths: tuple[Path, ...], file_format: str, dialect: CsvDialect, missing: Sequence[str] = ()
-    ) -> None:
-        self.paths = tuple(copy_pipe(path, self) if path.is_fifo() else path for path in paths)
-        self.file_format = file_format
+    def __init__(self, paths: tuple[Path, ...], file_format: str, reading: Reading, owner: object = None) -> None:
+        self.paths, self.file_format, self.reading = paths, file_format, reading
         self._format = FORMATS[file_format]
-        self._dialect = dialect
-        self._missing = tuple(missing)
+        self._owner = owner
         self._notes: set[str] = set()
         self._converter = CellConverter()
 
@@ -73,11 +70,6 @@ class TableFiles:
     def is_text(self) -> bool:
         """Whether the files are text (CSV)."""
         return self._format.is_text
-
-    @property
-    def dialect(self) -> CsvDialect:
-        """What was said about the dialect of CSV files."""
-        return self._dialect
 
     @property
     def size(self) -> int:
@@ -93,7 +85,6 @@ class TableFiles:
         self,
         like: Fitted | None = None,
         *,
-        numbers: Sequence[str] = (),
         progress: Progress | None = None,
     ) -> Iterator[Any]:
         """Tables of all rows, in order.
@@ -103,8 +94,6 @@ class TableFiles:
         like : fitted DriftDetector or MDLFWF, optional
             Cells are read as in its reference. Without a detector, the kinds of the columns of CSV files are inferred
             from their own cells, which reads the files twice.
-        numbers : sequence of str
-            Columns of CSV files that hold numbers, whatever their cells look like.
         progress : callable, optional
             Called after each chunk, with the number of bytes read.
 
@@ -113,7 +102,7 @@ class TableFiles:
         table : pyarrow.Table
             In a CSV column of numbers, a cell that is not a number is missing; `notes` says how many there are.
         """
-        convert = self.converter(like, numbers)
+        convert = self.converter(like)
         if like is not None and self.is_text and all(_is_empty(path) for path in self.paths):
             self._notes.add(f"{self.paths[0].name} is empty: it does not even have a first line with names.")
             yield _no_rows(like.schema_)
@@ -121,21 +110,18 @@ class TableFiles:
         for chunk in self.chunks(progress):
             yield convert(chunk)
 
-    def sample(
-        self, max_rows: int, rng: np.random.Generator, *, numbers: Sequence[str] = (), progress: Progress | None = None
-    ) -> tuple[Any, int]:
+    def sample(self, max_rows: int, rng: np.random.Generator, *, progress: Progress | None = None) -> tuple[Any, int]:
         """At most ``max_rows`` rows, drawn uniformly in one pass, and the number of all rows.
 
         Parameters
         ----------
         max_rows : int
         rng : numpy.random.Generator
-        numbers : sequence of str
-            Columns that hold numbers, whatever their cells look like.
         progress : callable, optional
         """
         drawn, n_all = sample_rows(self.chunks(progress=progress), max_rows, rng)
-        self._converter = self._infer_converter(drawn, numbers)
+        self._check_numbers(drawn.column_names)
+        self._converter = self._infer_converter(drawn)
         return self._converter(drawn), n_all
 
     def chunks(self, progress: Progress | None = None) -> Iterator[Any]:
@@ -162,35 +148,45 @@ class TableFiles:
             if progress is not None:
                 progress(n_bytes)
 
-    def converter(self, like: Fitted | None, numbers: Sequence[str] = ()) -> CellConverter:
+    def converter(self, like: Fitted | None) -> CellConverter:
         """Converter of the cells of all files, whose notes become those of the files."""
-        self._converter = self._make_converter(like, numbers)
+        self._converter = self._make_converter(like)
         return self._converter
 
-    def _make_converter(self, like: Fitted | None, numbers: Sequence[str]) -> CellConverter:
+    def _make_converter(self, like: Fitted | None) -> CellConverter:
         if like is None:
             rng = np.random.default_rng(0)
             drawn = sample_rows(self.chunks(), MAX_INFERENCE_ROWS, rng)[0] if self._format.is_text else None
-            return self._infer_converter(drawn, numbers)
+            return self._infer_converter(drawn)
         schema = getattr(like, "schema_", None)
         if not isinstance(schema, Schema):
             raise ParameterError(
                 f"like is a {type(like).__name__}, expected a fitted DriftDetector or MDLFWF. Leave it out, and name "
                 "the columns of numbers instead."
             )
-        return converter_like(schema, self._missing, is_text=self._format.is_text)
+        reading = self.reading.over(getattr(like, "reading_", Reading()))
+        return converter_like(schema, reading.missing, reading.numbers, is_text=self._format.is_text)
 
-    def _infer_converter(self, drawn: Any, numbers: Sequence[str]) -> CellConverter:
+    def _infer_converter(self, drawn: Any) -> CellConverter:
+        missing, numbers = self.reading.missing, self.reading.numbers
         if drawn is None or not self._format.is_text:
-            return CellConverter(dict.fromkeys(numbers, "number"), self._missing)
-        bare = CellConverter(missing=self._missing)(drawn)
-        return CellConverter(infer_kinds(bare, numbers), self._missing)
+            return CellConverter(dict.fromkeys(numbers, "number"), missing)
+        bare = CellConverter(missing=(*missing, NONE))(drawn)
+        return CellConverter(infer_kinds(bare, numbers), missing, is_text=True)
+
+    def _check_numbers(self, names: Sequence[str]) -> None:
+        absent = [column for column in self.reading.numbers if column not in names]
+        if absent:
+            raise InputError(
+                f"The column(s) {quote(absent)} were named as numbers, which the files do not have. They have: "
+                f"{quote(names)}."
+            )
 
     def _read(self, path: Path, limit: int | None) -> Iterator[tuple[Any, int]]:
         import pyarrow as pa  # noqa: PLC0415
 
         try:
-            yield from self._format.read(path, self._dialect, self._notes, limit)
+            yield from self._format.read(path, self.reading.dialect, self._notes, limit)
         except (pa.ArrowInvalid, pa.ArrowKeyError, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
             raise InputError(f"{path} cannot be read as {self.file_format}: {_first_line(error)}") from error
         except (OSError, UnicodeError, EOFError) as error:
@@ -212,6 +208,8 @@ def open_files(
     decimal: str | None = None,
     encoding: str | None = None,
     missing: Sequence[str] = (),
+    numbers: Sequence[str] = (),
+    like: Any = None,
 ) -> TableFiles:
     r"""Files behind a path, a folder or a glob: CSV (also compressed), Parquet or Feather.
 
@@ -220,13 +218,19 @@ def open_files(
     Parameters
     ----------
     place : str or path
-        A file, a folder (files with a known ending, also in subfolders), or a glob such as ``day-*.parquet``.
+        A file, a folder (files with a known ending, also in subfolders), a glob such as ``day-*.parquet``, or a pipe;
+        ``"-"`` is the standard input. What comes out of a pipe is recognised by its first bytes.
     file_format : {"csv", "parquet", "feather"}, optional
         Format of the files, whatever their endings are.
     separator, decimal, encoding : str, optional
         Dialect of CSV files. What is not given is detected from their first lines.
     missing : sequence of str
         Further words or numbers that stand for a missing value, such as ``"-200"``.
+    numbers : sequence of str
+        Columns of CSV files that hold numbers, whatever their cells look like.
+    like : fitted DriftDetector or MDLFWF, optional
+        What is not said here is as it was said of the files that it was fitted on; its missing words and those given
+        here are both used.
 
     Examples
     --------
@@ -242,9 +246,9 @@ def open_files(
     >>> import gapdrift as gd
     >>> _ = (folder / "january.csv").write_text("size\n" + "1.5\n2.5\nNA\n2.0\n" * 50)
     >>> _ = (folder / "february.csv").write_text("size\n" + "1.5\n2.5\nspoilt\n2.0\n" * 25)
-    >>> detector = gd.DriftDetector(random_state=0).fit(open_files(folder / "january.csv").tables())
-    >>> window = open_files(folder / "february.csv")
-    >>> detector.test(window.tables(like=detector)).drift
+    >>> detector = gd.DriftDetector(random_state=0).fit(open_files(folder / "january.csv"))
+    >>> window = open_files(folder / "february.csv", like=detector)
+    >>> detector.test(window).drift
     False
     >>> window.notes
     ("Column 'size' has 25 cell(s) that are not numbers, such as 'spoilt': they count as missing.",)
@@ -252,13 +256,27 @@ def open_files(
     _require_pyarrow()
     if file_format is not None:
         check_choice("file_format", file_format, tuple(FORMATS))
-    where = os.fspath(place)
-    paths = find_files(where, file_format)
-    found = {file_format or format_of(path) for path in paths}
+    for name, words in (("missing", missing), ("numbers", numbers)):
+        if isinstance(words, str):
+            raise ParameterError(f"{name} is the text {words!r}, expected a list of texts such as [{words!r}].")
+    said = Reading(file_format, separator, decimal, encoding, tuple(map(str, missing)), tuple(map(str, numbers)))
+    reading = said.over(getattr(like, "reading_", Reading()))
+    owner = _Owner()
+    paths = find_files(as_place(place), file_format, owner)
+    return TableFiles(paths, _format_of_all(paths, file_format, reading), reading, owner)
+
+
+class _Owner:
+    """Whatever keeps the copies of pipes until nobody needs them."""
+
+
+def _format_of_all(paths: Sequence[Path], said: str | None, reading: Reading) -> str:
+    """Format that was said, that the endings say, or that was said of the reference, in this order."""
+    found = {said or format_of(path) or reading.file_format for path in paths}
     if len(found) > 1:
         raise InputError(
-            f"{where} has files of the formats {', '.join(sorted(str(name) for name in found))}, expected one. Name "
-            "one of them by a glob such as '*.parquet'."
+            f"There are files of the formats {', '.join(sorted(str(name) for name in found))}, expected one. Name one "
+            "of them by a glob such as '*.parquet'."
         )
     name = found.pop()
     if name is None:
@@ -266,7 +284,7 @@ def open_files(
             f"{paths[0]} has none of the endings {all_endings()} (CSV also compressed: "
             f"{', '.join(FORMATS['csv'].compressions)}). Name its format."
         )
-    return TableFiles(paths, name, CsvDialect(separator, decimal, encoding), missing)
+    return name
 
 
 def _is_empty(path: Path) -> bool:

@@ -319,7 +319,7 @@ class FileTracker:
         """Number of bytes that end with a whole line; in a format without lines, all."""
         if not content.last_line.strip(b"\x00\r\n "):
             return content.n_bytes
-        if content.is_settled and has_all_cells(content.path, self._files.dialect, content.last_line):
+        if content.is_settled and has_all_cells(content.path, self._files.reading.dialect, content.last_line):
             return content.n_bytes
         self.notes.append(
             f"The last line of {content.path.name} has no line break: it will be counted when it is complete."

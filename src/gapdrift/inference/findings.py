@@ -141,10 +141,11 @@ class ObservedTests:
 
 @dataclass(frozen=True, eq=False)
 class FeatureTests:
-    """p-values and effect sizes of the input columns: (columns,) arrays."""
+    """p-values and effect sizes of the input columns, and whether they are those of a product: (columns,) arrays."""
 
     p_values: Vector
     effects: Vector
+    by_product: Mask
 
 
 def make_comparison(
@@ -321,10 +322,13 @@ def feature_tests(comparison: Comparison) -> FeatureTests:
     profile, observed = comparison.profile, comparison.observed
     own = np.array([1.0 if test is None else test.p_value for test in observed.columns])
     effects = np.array([0.0 if test is None else test.effect_size for test in observed.columns])
-    found = FeatureTests(np.ones(len(profile.entropy)), np.zeros(len(profile.entropy)))
+    size = len(profile.entropy)
+    found = FeatureTests(np.ones(size), np.zeros(size), np.zeros(size, dtype=bool))
     for column in range(len(own)):
         tests = [(float(own[column]), float(effects[column])), *_products_of(observed.crossed, column, own)]
-        smallest, found.effects[column] = min(tests, key=lambda test: test[0])
+        surest = min(range(len(tests)), key=lambda place: tests[place][0])
+        smallest, found.effects[column] = tests[surest]
+        found.by_product[column] = surest > 0
         found.p_values[column] = max(sidak(smallest, len(tests)), SMALLEST_P)
     return found
 

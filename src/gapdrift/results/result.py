@@ -119,8 +119,7 @@ class FeatureFinding:
         p-value of the test of the column's values, alone and adjusted for the number of columns (Holm); 1 if they were
         not tested.
     effect_size : float
-        Size of the change: in standard deviations for numbers, in shares of rows for categories, in units of
-        correlation if the dependence on another column changed; 0 if the values were not tested.
+        Size of the change, in ``effect_unit``; 0 if the values were not tested.
     missing_p_value, adjusted_missing_p_value : float
         The same for the test of the column's share of missing cells.
     histogram : Histogram or None
@@ -128,6 +127,13 @@ class FeatureFinding:
     tested, missing_tested : bool
         Whether the values, and the share of missing cells, were tested. They are not if the detector does not test
         single columns, or if a side has no value. All numbers are there in any case, so that columns can be sorted.
+    effect_unit : str
+        "standard deviations" for numbers: by how many the mean or the spread of the column's normal scores changed, so
+        that a column of any shape has the same unit; what lies beyond the reference counts as its outermost values.
+        "share of values" for categories: how many would have to change. "correlation" where what changed most is how
+        the column goes with another one. Empty if the values were not tested.
+    observed_reference, observed_window : int
+        Observed cells, which all of this rests on.
 
     Examples
     --------
@@ -149,9 +155,13 @@ class FeatureFinding:
     histogram: Histogram | None = None
     tested: bool = False
     missing_tested: bool = False
+    effect_unit: str = ""
+    observed_reference: int = 0
+    observed_window: int = 0
 
     def check_stored(self) -> None:
         """Check what was read from a file: shares and probabilities."""
+        expect(self.observed_reference >= 0 and self.observed_window >= 0, "numbers of observed cells from 0")
         expect(0 <= self.missing_reference <= 1 and 0 <= self.missing_window <= 1, "missing shares from 0 to 1")
         p_values = (self.p_value, self.adjusted_p_value, self.missing_p_value, self.adjusted_missing_p_value)
         expect(all(0 < p <= 1 for p in p_values), "p-values above 0, at most 1")

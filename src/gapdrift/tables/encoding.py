@@ -6,6 +6,7 @@ missing cell (NaN, None, NA, null, masked) is NaN in all matrix columns of its c
 """
 
 import math
+import re
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -19,6 +20,9 @@ from gapdrift.tables.frame import RawColumn, Table, quote
 from gapdrift.tables.schema import Column, Schema, as_categories
 
 __all__ = ["ONE_HOT", "Encoded", "encode", "numeric_chunks", "probe_rows"]
+
+WHOLE_NUMBER = re.compile(r"[+-]?[0-9]+(\.0)?")
+"""Texts that stand for a whole number, and so may be written with or without .0."""
 
 ONE_HOT = 1.0 / math.sqrt(2.0)
 """Entry of a one-hot column where the row has its category; two different categories are then at distance 1."""
@@ -199,7 +203,9 @@ def _own_positions(categories: tuple[str, ...]) -> dict[str, int]:
     """Matrix column of each category, under every spelling that files have for it: 1, 1.0 and True are one category."""
     positions = {category: index for index, category in enumerate(categories)}
     for category, index in list(positions.items()):
-        short = category.removesuffix(".0")
+        short = category.removesuffix(".0") if WHOLE_NUMBER.fullmatch(category) else category
+        if short not in {"True", "False"} and not WHOLE_NUMBER.fullmatch(short):
+            continue
         for spelling in (short, {"True": "1", "False": "0"}.get(short), {"1": "True", "0": "False"}.get(short)):
             if spelling is not None:
                 positions.setdefault(spelling, index)

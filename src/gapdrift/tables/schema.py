@@ -6,7 +6,6 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, time
 from functools import cached_property
 from typing import Any
 
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 from gapdrift._typing import Indices
 from gapdrift.errors import InputError, ParameterError
 from gapdrift.persistence.records import expect, stored
+from gapdrift.tables.dates import are_dates
 from gapdrift.tables.frame import RawColumn, Table, quote
 
 __all__ = [
@@ -259,7 +259,7 @@ def _are_labels(data: RawColumn) -> bool:
 def _learn_text(data: RawColumn, rule: CategoryRule, *, keep: bool) -> _Learned:
     present = data.values[~data.missing]
     distinct = set(present)
-    if not keep and all(map(_is_date, distinct)):
+    if not keep and are_dates(Counter(present.tolist())):
         return None, (f"Column {data.name!r} holds dates written as text and was ignored.",)
     if not keep and len(distinct) > max(MIN_DISTINCT, len(present) / 2):
         return None, (f"Column {data.name!r} looks like an identifier or free text and was ignored.",)
@@ -324,17 +324,3 @@ def _is_key(data: RawColumn) -> bool:
     if len(np.unique(present)) < len(present):
         return False
     return bool(len(present) ** 2 / (2.0 * (np.ptp(present) + 1.0)) > MIN_EXPECTED_REPEATS)
-
-
-def _is_date(text: str) -> bool:
-    """Whether a text is a date, a time, or both, in ISO form with separators."""
-    plain = text.strip().replace("/", "-")
-    if len(plain) < 5 or not any(mark in plain[1:] for mark in "-:"):
-        return False
-    for kind in (datetime, time):
-        try:
-            kind.fromisoformat(plain)
-        except ValueError:
-            continue
-        return True
-    return False

@@ -460,7 +460,9 @@ def _hardly_seen(values: Finding, comparison: Comparison) -> Finding:
 def _only_seen(tests: FeatureTests, comparison: Comparison) -> FeatureTests:
     """Tests of columns, without those of which the window has no value: what others say of them is not theirs."""
     empty = _is_empty(comparison)
-    return FeatureTests(np.where(empty, 1.0, tests.p_values), np.where(empty, 0.0, tests.effects))
+    return FeatureTests(
+        np.where(empty, 1.0, tests.p_values), np.where(empty, 0.0, tests.effects), tests.by_product & ~empty
+    )
 
 
 def _is_empty(comparison: Comparison) -> NDArray[np.bool_]:
@@ -509,9 +511,19 @@ def _features(reference: DriftReference, comparison: Comparison, tests: FeatureT
                 make_histogram(axis, own.sums["cells"][cells], window.sums["cells"][cells]),
                 tested,
                 missing_tested=True,
+                effect_unit=_effect_unit(column.kind, by_product=bool(tests.by_product[index])) if tested else "",
+                observed_reference=own.n_rows - round(own.sums["missing"][index]),
+                observed_window=window.n_rows - round(window.sums["missing"][index]),
             )
         )
     return tuple(found)
+
+
+def _effect_unit(kind: str, *, by_product: bool) -> str:
+    """What an effect size of a column is measured in."""
+    if by_product:
+        return "correlation"
+    return "share of values" if kind == "category" else "standard deviations"
 
 
 def _bins(reference: DriftReference, comparison: Comparison) -> tuple[BinFinding, ...]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gapdrift._typing import Mask, Matrix, Vector
+from gapdrift._typing import Indices, Mask, Matrix, Vector
 from gapdrift.counting.evidence import Evidence
 from gapdrift.detectors.mdlfwf.batches import FuzzyBatchStatistics
 from gapdrift.detectors.mdlfwf.distance import ImputedDistance, LearnedDistance, learn_distance, training_rates
@@ -18,7 +18,7 @@ from gapdrift.errors import InputError
 from gapdrift.inference.mean_weights import compare_mean_weights
 from gapdrift.inference.pearson import MIN_EXPECTED, expected_frequencies, pearson
 from gapdrift.models.imputation import FittedImputer, Imputer, fit_imputers, impute
-from gapdrift.models.partition import ROWS_PER_BIN, Partition, default_n_bins, fit_partition
+from gapdrift.models.partition import ROWS_PER_BIN, Partition, bins_of_others, default_n_bins, fit_partition
 from gapdrift.persistence.records import expect, expect_shape, expecting, stored
 from gapdrift.results import BinFinding, DriftResult, FeatureFinding, Finding
 from gapdrift.tables.encoding import Encoded, encode, probe_rows
@@ -196,7 +196,11 @@ def fit_fuzzy_reference(table: Any, settings: FuzzySettings, rng: np.random.Gene
         origin,
         notes,
     )
-    return replace(uncounted, evidence=_count(uncounted, rows, learned_from=settings.test == "wald"))
+    bins = None
+    if settings.test == "wald":
+        complete = ~np.isnan(rows.values).any(axis=1)
+        bins = bins_of_others(completed, partition, rng)[complete if len(completed) == len(rows) else slice(None)]
+    return replace(uncounted, evidence=_count(uncounted, rows, bins))
 
 
 def _choose_bins(n_rows: int, settings: FuzzySettings) -> tuple[int, tuple[str, ...]]:
@@ -281,13 +285,17 @@ def _bin_notes(partition: Partition, n_bins: int, settings: FuzzySettings) -> tu
     return tuple(notes)
 
 
-def _count(reference: FuzzyReference, rows: Encoded, *, learned_from: bool = False) -> Evidence:
-    """Evidence of rows; those that the bins were learned from can be counted as if they had not been among them."""
+def _count(reference: FuzzyReference, rows: Encoded, bins: Indices | None = None) -> Evidence:
+    """Evidence of rows; the bins of the complete ones can be given."""
     n_bins = len(reference.partition)
     weights, products = np.zeros(n_bins), np.zeros((n_bins, n_bins))
     for start in range(0, len(rows), COUNTED_ROWS):
         part = slice(start, start + COUNTED_ROWS)
-        row_weights = _row_weights(reference, rows.values[part], rows.missing[part], learned_from=learned_from)
+        row_weights = _row_weights(reference, rows.values[part], rows.missing[part])
+        if bins is not None:
+            complete = ~np.isnan(rows.values[part]).any(axis=1)
+            own, bins = bins[: complete.sum()], bins[complete.sum() :]
+            row_weights[complete] = np.eye(n_bins)[own]
         weights += row_weights.sum(axis=0)
         products += row_weights.T @ row_weights
     newly_missing = rows.missing.any(axis=0) & ~reference.has_missing
@@ -297,13 +305,11 @@ def _count(reference: FuzzyReference, rows: Encoded, *, learned_from: bool = Fal
     return Evidence(len(rows), sums, reference.origin, rows.notes | notes)
 
 
-def _row_weights(reference: FuzzyReference, values: Matrix, missing: Mask, *, learned_from: bool = False) -> Matrix:
+def _row_weights(reference: FuzzyReference, values: Matrix, missing: Mask) -> Matrix:
     """Weight of each bin for each row, (rows, bins): a complete row is in one bin, an incomplete one in several."""
     incomplete = np.isnan(values).any(axis=1)
     weights = np.empty((len(values), len(reference.partition)))
     exact = reference.partition.distances(values[~incomplete])
-    if learned_from:
-        exact = distances_without_self(exact)
     weights[~incomplete] = fuzzy_weights(exact, 0.0, membership="crisp")
     if incomplete.any():
         model = reference.distance
@@ -312,30 +318,6 @@ def _row_weights(reference: FuzzyReference, values: Matrix, missing: Mask, *, le
             distances, model.error, membership=reference.membership, top_q=reference.top_q
         )
     return weights
-
-
-def distances_without_self(distances: Matrix) -> Matrix:
-    """Distances of rows to the bins learned from them, each row's own bin without that row: (rows, bins).
-
-    Notes
-    -----
-    A centre is the mean of its n rows. Without one of them it lies farther from that row by n / (n - 1). So counted, a
-    row near the border of its bin is as likely to fall beyond it as a fresh row is; else the frequencies of a
-    reference fit its bins too well, and the test finds too little.
-
-    Examples
-    --------
-    >>> distances_without_self(np.array([[1.0, 1.9], [0.5, 3.0], [4.0, 2.0]]))
-    array([[2. , 1.9],
-           [1. , 3. ],
-           [4. , 2. ]])
-    """
-    nearest = distances.argmin(axis=1)
-    sizes = np.bincount(nearest, minlength=distances.shape[1])[nearest]
-    farther = distances.copy()
-    # A centre of a single row is that row; without it there is no bin, and it stays as it is.
-    farther[np.arange(len(distances)), nearest] *= np.where(sizes > 1, sizes / np.maximum(sizes - 1, 1), 1.0)
-    return farther
 
 
 def _fingerprint(
