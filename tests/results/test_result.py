@@ -32,10 +32,12 @@ def test_public_names():
     assert set(results.__all__) == {
         "BatchStrip",
         "BinFinding",
+        "ColumnSensitivity",
         "DriftResult",
         "FeatureFinding",
         "Finding",
         "Histogram",
+        "Sensitivity",
         "UsualVariation",
     }
     assert results.DriftResult is gd.DriftResult

@@ -180,6 +180,32 @@ def monitor(reference: str, stream: str, **options: Any) -> None:
     click.get_current_context().exit(code)
 
 
+@app.command(epilog=_examples("gapdrift plan january.gapdrift --rows 500"))
+@click.argument("reference")
+@click.option("--rows", "n_rows", required=True, type=click.IntRange(10), help="Rows of a window.")
+@click.option(
+    "--power",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.8,
+    show_default=True,
+    help="Probability with which a change is to be found.",
+)
+@click.option(
+    "--alpha",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    help="Rate of false alarms. The default is that of the saved detector.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def plan(reference: str, n_rows: int, power: float, alpha: float | None, as_json: bool) -> None:
+    """Show the smallest changes that a window finds against a REFERENCE saved by 'gapdrift fit'."""
+    import json  # noqa: PLC0415
+
+    from gapdrift.cli._work import plan_window  # noqa: PLC0415
+
+    found = plan_window(reference, n_rows, power, alpha)
+    click.echo(json.dumps(found.to_dict(), indent=2, allow_nan=False) if as_json else found.summary())
+
+
 @app.command(epilog=_examples("gapdrift inspect january.gapdrift", "gapdrift inspect january.gapdrift --json"))
 @click.argument("file")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")

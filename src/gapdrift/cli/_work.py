@@ -13,7 +13,7 @@ from gapdrift.errors import InputError
 from gapdrift.execution import MAX_LEARNED
 from gapdrift.files import TableFiles, open_files
 
-__all__ = ["compare", "count", "fit_reference", "judge_files", "load_detector"]
+__all__ = ["compare", "count", "fit_reference", "judge_files", "load_detector", "plan_window"]
 
 BATCH_SETTINGS = ("batch", "every", "time", "season", "time_zone")
 
@@ -32,12 +32,17 @@ def fit_reference(
         ``method``, ``numbers``, ``reference_rows``, what batches are, and the parameters of the detector.
     """
     method, numbers, max_rows = map(settings.pop, ("method", "numbers", "reference_rows"))
+    batches = _batch_settings(settings)
     files = open_files(place, **reading, numbers=numbers)
     rng = np.random.default_rng(settings["random_state"])
     with progress("Reading the reference", files.size) as advance:
         sample, n_rows = files.sample(max_rows, rng, progress=advance)
+    if batches and n_rows > len(sample):
+        detector = _fit_in_chunks(_make(method, settings), files, batches, max_rows)
+        detector.reading_ = files.reading
+        return detector, files.notes
     with progress("Learning the reference", None):
-        detector = _make(method, settings).fit(sample)
+        detector = _make(method, settings).fit(sample, **batches)
     detector.reading_ = files.reading
     if n_rows > len(sample):
         with progress("Counting the reference", files.size) as advance:
@@ -57,14 +62,13 @@ def _batch_settings(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def _fit_in_chunks(
-    detector: ReferenceDetector, files: TableFiles, batches: dict[str, Any], given: tuple[Sequence[str], int]
+    detector: ReferenceDetector, files: TableFiles, batches: dict[str, Any], max_rows: int
 ) -> ReferenceDetector:
     """Detector fitted on files too large to be in memory, batch by batch."""
-    numbers, max_rows = given
-    if numbers or max_rows != MAX_LEARNED:
+    if max_rows != MAX_LEARNED:
         raise InputError(
-            f"The reference has more than {max_rows} rows. With batches, --number and --reference-rows are for smaller "
-            "ones: leave them out, or convert the files to Parquet."
+            f"The reference has more than the {max_rows} rows of --reference-rows. With batches, {MAX_LEARNED} rows "
+            "are learned from: leave it out."
         )
     with progress("Learning and counting the reference", None):
         return detector.fit(files, **batches)
@@ -109,6 +113,15 @@ def load_detector(path: str) -> ReferenceDetector:
             f"{path} holds a {type(thing).__name__}, expected a fitted detector. Make one with 'gapdrift fit'."
         )
     return thing
+
+
+def plan_window(path: str, n_rows: int, power: float, alpha: float | None) -> gd.results.Sensitivity:
+    """Smallest changes that a window of some rows finds, by a saved detector."""
+    detector = load_detector(path)
+    if not isinstance(detector, gd.DriftDetector):
+        raise InputError(f"{path} holds a {type(detector).__name__}, expected a DriftDetector: the other has no plan.")
+    with progress("Trying changes", len(detector.schema_.columns), steps=True) as advance:
+        return detector.sensitivity(n_rows, power, alpha=alpha, progress=lambda: advance(1))
 
 
 def _stored_evidence(path: str) -> gd.Evidence:

@@ -234,18 +234,31 @@ class Design(NamedTuple):
 
 
 class ScoredBlock(NamedTuple):
-    """A block with the scores of its batches, each by the others: (batches, 2)."""
+    """A block with its model, and the scores of its batches by the others.
+
+    Parameters
+    ----------
+    block : Block
+    model : BlockModel
+        Of all batches.
+    folds : list of BlockModel
+        Of all batches but those of a fold.
+    scores : (batches, 2) array
+        Of each batch, by the model without its fold.
+    """
 
     block: Block
     model: BlockModel
+    folds: list[BlockModel]
     scores: Matrix
 
 
 @dataclass(frozen=True, eq=False)
 class Variation:
-    """Usual variation between batches: their blocks, each with its model and the scores of the batches."""
+    """Usual variation between batches: their blocks, and the number of the fold that each batch is in: (batches,)."""
 
     blocks: tuple[ScoredBlock, ...]
+    fold_of: Indices
 
     def block(self, name: str) -> ScoredBlock:
         """Block of a name."""
@@ -307,7 +320,10 @@ def fit_variation(table: BatchTable, blocks: tuple[Block, ...], *, as_panes: boo
     designs = [_design(terms, table.n_rows, out) for out in (np.zeros(0, dtype=np.intp), *_folds(len(table)))]
     some = [block for block in blocks if table.blocks[block.name].shape[1]]
     scored = tuple(_score_block(table, block, terms, designs, as_panes=as_panes) for block in some)
-    return Variation(scored)
+    fold_of = np.zeros(len(table), dtype=np.intp)
+    for fold, out in enumerate(_folds(len(table))):
+        fold_of[out] = fold
+    return Variation(scored, fold_of)
 
 
 def judge_window(variation: Variation, window: BatchTable) -> Judgement:
@@ -315,22 +331,31 @@ def judge_window(variation: Variation, window: BatchTable) -> Judgement:
 
     Notes
     -----
-    Window and batches are treated alike: the tails of the scores are those of all of them, and the smallest weighted
-    p-value of each is ranked among all.
+    Window and batches are treated alike: every batch is compared with the window by a model that knows neither of them
+    (jackknife+, Barber and others 2021), and the tails of the scores are those of all of them.
     """
     terms = np.column_stack([np.ones(1), window.calendar])
+    n_batches = len(variation.fold_of)
     residuals, parts = {}, []
     for scored in variation.blocks:
-        found = scored.model.residuals(scored.block.turned(window.blocks[scored.block.name]), terms, window.n_rows)
-        residuals[scored.block.name] = found[0]
-        parts.append(
-            (scored.block, _p_values(np.concatenate([scored.scores, scored.model.scores(found)]), scored.model))
-        )
+        statistics = scored.block.turned(window.blocks[scored.block.name])
+        residuals[scored.block.name] = scored.model.residuals(statistics, terms, window.n_rows)[0]
+        own = [model.scores(model.residuals(statistics, terms, window.n_rows)) for model in scored.folds]
+        scores = np.concatenate([scored.scores, *own])
+        parts.append((scored.block, _p_values(scores, scored.model, n_batches)))
     values, missing = (_least(parts, of_values=side) for side in (True, False))
     whole = np.minimum(values / (1.0 - MISSING_SHARE), missing / MISSING_SHARE)
-    ranked = [_bounded(rank_p_value(found[:-1], float(found[-1]))) for found in (whole, values, missing)]
-    by_block = {block.name: _bounded(float(_combined(block, part)[-1])) for block, part in parts}
-    return Judgement(ranked[0], ranked[1], ranked[2], by_block, whole, residuals)
+    found = [_compared(each, variation.fold_of) for each in (whole, values, missing)]
+    by_block = {block.name: _bounded(float(np.median(_combined(block, part)[n_batches:]))) for block, part in parts}
+    p_value, of_values, of_missing = (_bounded(rank_p_value(others, own)) for others, own in found)
+    return Judgement(p_value, of_values, of_missing, by_block, np.append(*found[0]), residuals)
+
+
+def _compared(unusual: Vector, fold_of: Indices) -> tuple[Vector, float]:
+    """Batches as unusual as they are beside the window, and the window: each by the model without the batch's fold."""
+    batches, window = unusual[: len(fold_of)], unusual[len(fold_of) :]
+    usual = float(np.median(window))
+    return batches / window[fold_of] * usual, usual
 
 
 def rank_p_value(others: Vector, own: float) -> float:
@@ -378,12 +403,13 @@ def _score_block(
     """Block with its model, and the scores of batches by the others."""
     statistics = block.turned(table.blocks[block.name])
     model = _fit_block(statistics, designs[0], block.row_variance, as_panes=as_panes)
-    scores = np.zeros((len(table), 2))
+    scores, folds = np.zeros((len(table), 2)), []
     for design in designs[1:]:
         others = _fit_block(statistics[design.kept], design, block.row_variance, as_panes=as_panes)
         out = design.left_out
         scores[out] = others.scores(others.residuals(statistics[out], terms[out], table.n_rows[out]))
-    return ScoredBlock(block, model, scores)
+        folds.append(others)
+    return ScoredBlock(block, model, folds, scores)
 
 
 def _folds(n_batches: int) -> list[Indices]:
@@ -503,11 +529,11 @@ def _excess(one: float, two: float, log_number: float) -> float:
     return float(np.mean(drawn[:-1] - drawn[-1]))
 
 
-def _p_values(scores: Matrix, model: BlockModel) -> Matrix:
-    """p-values of both scores by their tails: (batches, 2)."""
-    return np.column_stack(
-        [tail.p_values(column) for tail, column in zip(_fit_tails(scores, model), scores.T, strict=True)]
-    )
+def _p_values(scores: Matrix, model: BlockModel, n_batches: int) -> Matrix:
+    """p-values of both scores of batches, and of the window by each fold, by their tails: (batches + folds, 2)."""
+    alike = np.concatenate([scores[:n_batches], np.median(scores[n_batches:], axis=0, keepdims=True)])
+    tails = _fit_tails(alike, model)
+    return np.column_stack([tail.p_values(column) for tail, column in zip(tails, scores.T, strict=True)])
 
 
 def _combined(block: Block, part: Matrix) -> Vector:

@@ -7,6 +7,17 @@ an HTML page or a chart.
 """
 
 from gapdrift.results.result import BinFinding, DriftResult, FeatureFinding, Finding, Histogram
+from gapdrift.results.sensitivity import ColumnSensitivity, Sensitivity
 from gapdrift.results.usual import BatchStrip, UsualVariation
 
-__all__ = ["BatchStrip", "BinFinding", "DriftResult", "FeatureFinding", "Finding", "Histogram", "UsualVariation"]
+__all__ = [
+    "BatchStrip",
+    "BinFinding",
+    "ColumnSensitivity",
+    "DriftResult",
+    "FeatureFinding",
+    "Finding",
+    "Histogram",
+    "Sensitivity",
+    "UsualVariation",
+]
