@@ -177,8 +177,7 @@ class Monitor:
         self._position = 0
         self._lock = RLock()
         # Rows that come one by one have no order in time that could be known before they are read.
-        needs_times = getattr(detector, "time_column_", None) is not None
-        self._buffer_rows = not needs_times and time_column is None and key_column is None
+        self._buffer_rows = time_column is None and key_column is None
         self._buffer = RowBuffer(detector)
         self.drift_detected = self.warning_detected = False
         self.late_rows = self.duplicate_rows = self.untimed_rows = 0
@@ -258,20 +257,11 @@ class Monitor:
         return decided
 
     def _with_times(self, rows: Rows, batch: Batch) -> Rows:
-        """Rows with the column of times that the detector needs to know what is usual at their time, if it does."""
-        name = getattr(self.detector, "time_column_", None)
-        if name is None:
+        """Rows whose times, by which the detector knows what is usual, are moments and not text, if it needs them."""
+        name = self._columns.time
+        if name is None or name not in batch.table.names:
             return rows
-        if name == self._policy.time_column:
-            assert batch.times is not None and batch.untimed is not None  # windows of time
-            times, missing = batch.times, batch.untimed
-        elif name in batch.table.names:
-            times, missing = times_of(batch.table, name)
-        else:
-            raise SchemaError(
-                f"The rows lack the column {name!r}, expected the time of each row: the detector compares them with "
-                f"what is usual at that time. They have {quote(batch.table.names)}."
-            )
+        times, missing = times_of(batch.table, name)
         cells = np.where(missing, np.datetime64("NaT", "us"), times.astype("M8[us]"))
         return Rows({**rows.cells, name: cells}, rows.named)
 
@@ -527,7 +517,7 @@ class Monitor:
         self.detector.check_rows(rows.table())
 
     def _notes_about_columns(self, table: Table) -> set[str]:
-        known = {*self._columns.names, *self._columns.ignored, getattr(self.detector, "time_column_", None)}
+        known = {*self._columns.names, *self._columns.ignored}
         extra = [name for name in table.names if name not in known] if table.named else []
         return {f"Column {name!r} is not in the reference and was ignored." for name in extra}
 
