@@ -11,11 +11,14 @@ import tempfile
 import time
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 import gapdrift as gd
+from gapdrift.files import open_files
 from gapdrift.history import History
 from gapdrift.sinks import make_record
+from gapdrift.streaming import run_monitor
 from tests import kill_worker
 from tests.postgres import server
 from tests.stream_rows import cut, detector, rows
@@ -217,3 +220,35 @@ def kill_repeatedly(url, chance):
         with History(url) as history:
             reached.append(history.begin(kill_worker.make()).position)
     return reached
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "update gapdrift_windows set record = '{'",
+        "update gapdrift_windows set record = '[]'",
+        "update gapdrift_windows set record = x'ff00'",
+        "update gapdrift_streams set settings = 'x'",
+        "update gapdrift_parts set data = x'00'",
+        "update gapdrift_files set path = 3, size = 'x'",
+        "update gapdrift_file_rows set digests = x'00ff'",
+    ],
+)
+def test_damaged_rows_are_errors_of_ours(tmp_path, damage):
+    path, table = tmp_path / "history.db", tmp_path / "day.csv"
+    stream = pd.DataFrame(rows(120, 1))
+    stream.to_csv(table, index=False)
+
+    def go():
+        with History(path) as history:
+            run_monitor(monitor(), open_files(table), history=history, sinks=[])
+            return list(history.windows())
+
+    go()
+    with sqlite3.connect(path) as connection:
+        connection.execute(damage)
+    connection.close()
+    # Written anew, so that the digests of its rows are asked for.
+    stream[::-1].to_csv(table, index=False)
+    with pytest.raises(gd.errors.HistoryError, match="damaged"):
+        go()

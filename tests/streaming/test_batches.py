@@ -93,6 +93,14 @@ def test_seasons_are_usual_by_the_times_of_rows():
         gd.Monitor(detector, 24).advance({"x": stream["x"]})
 
 
+def test_a_detector_with_seasons_is_extended():
+    detector = gd.DriftDetector(random_state=0).fit(seasonal(20, 0, 0), batches="6h", time="when", season="day")
+    window = {name: cells[:24] for name, cells in seasonal(1, 20, 1).items()}
+    more = detector.extended(detector.count(window))
+    assert more.evidence_.n_rows == detector.evidence_.n_rows + 24
+    assert more.test(window).n_reference == more.evidence_.n_rows
+
+
 def test_rows_without_a_time_are_left_out_where_windows_are_of_time():
     detector = gd.DriftDetector(random_state=0).fit(seasonal(20, 0, 0), batches="6h", time="when", season="day")
     stream = seasonal(1, 20, 1)

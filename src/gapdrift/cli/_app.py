@@ -6,6 +6,7 @@ import click
 
 from gapdrift import __version__
 from gapdrift.cli._options import detector_options, output_options, reading_options
+from gapdrift.cli._print import say
 
 __all__ = ["app"]
 
@@ -57,8 +58,10 @@ def app() -> None:
 @output_options
 def compare(reference: str, window: str, **options: Any) -> None:
     """Compare WINDOW with REFERENCE: files, folders or globs (in quotes)."""
+    from gapdrift.cli._outputs import check_outputs  # noqa: PLC0415
     from gapdrift.cli._work import compare as work  # noqa: PLC0415
 
+    check_outputs((reference, window), options)
     result = work(reference, window, _reading_options(options), _detector_settings(options))
     _finish(result, (reference, window), options)
 
@@ -76,13 +79,15 @@ def compare(reference: str, window: str, **options: Any) -> None:
 @reading_options
 def fit(reference: str, output: str, no_rows: bool, **options: Any) -> None:
     """Learn REFERENCE and save it to one file, without pickle."""
+    from gapdrift.cli._outputs import check_outputs  # noqa: PLC0415
     from gapdrift.cli._work import fit_reference  # noqa: PLC0415
 
+    check_outputs((reference,), {**options, "output": output})
     detector, notes = fit_reference(reference, _reading_options(options), _detector_settings(options))
     detector.save(output, keep_rows=not no_rows)
-    click.echo(f"Saved {output}: {detector.evidence_.n_rows:,} rows, {detector.n_features_in_} columns.")
+    say(f"Saved {output}: {detector.evidence_.n_rows:,} rows, {detector.n_features_in_} columns.")
     for note in (*notes, *detector.warnings_):
-        click.echo(f"Note: {note}")
+        say(f"Note: {note}")
 
 
 @app.command(
@@ -102,8 +107,10 @@ def fit(reference: str, output: str, no_rows: bool, **options: Any) -> None:
 @output_options
 def test(reference: str, window: str, alpha: float | None, **options: Any) -> None:
     """Test WINDOW against a REFERENCE saved by 'gapdrift fit'."""
+    from gapdrift.cli._outputs import check_outputs  # noqa: PLC0415
     from gapdrift.cli._work import judge_files, load_detector  # noqa: PLC0415
 
+    check_outputs((reference, window), options)
     result = judge_files(load_detector(reference), window, _reading_options(options), alpha=alpha)
     _finish(result, (reference, window), options)
 
@@ -157,6 +164,20 @@ def test(reference: str, window: str, alpha: float | None, **options: Any) -> No
     "--prometheus", metavar="FILE", type=click.Path(dir_okay=False), help="Write metrics as a Prometheus textfile."
 )
 @click.option("--webhook", metavar="URL", help="Post warnings and alarms as JSON.")
+@click.option(
+    "--webhook-timeout",
+    type=click.FloatRange(0, min_open=True),
+    default=10,
+    show_default=True,
+    help="Seconds that one attempt to post may take.",
+)
+@click.option(
+    "--webhook-retries",
+    type=click.IntRange(0),
+    default=3,
+    show_default=True,
+    help="Further attempts after a failure that may be temporary.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print each window as a line of JSON.")
 @click.option("--all", "everything", is_flag=True, help="Print calm windows too.")
 @click.option("--fail-on-drift", is_flag=True, help="Exit with code 3 if a window of this run has drift.")
@@ -169,8 +190,10 @@ def monitor(reference: str, stream: str, **options: Any) -> None:
 
     STREAM is a file, a folder or a glob; files are read in the order of their names.
     """
+    from gapdrift.cli._outputs import check_outputs  # noqa: PLC0415
     from gapdrift.cli._watch import watch  # noqa: PLC0415
 
+    check_outputs((reference, stream), options)
     code = watch(reference, stream, _reading_options(options), options)
     click.get_current_context().exit(code)
 
@@ -186,7 +209,7 @@ def inspect(file: str, as_json: bool) -> None:
     from gapdrift.storage import describe  # noqa: PLC0415
 
     found = describe(file)
-    click.echo(json.dumps(found, indent=2, allow_nan=False) if as_json else show_file(found))
+    say(json.dumps(found, indent=2, allow_nan=False) if as_json else show_file(found))
 
 
 @app.command(
@@ -206,7 +229,9 @@ def inspect(file: str, as_json: bool) -> None:
 def history(database: str, **options: Any) -> None:
     """Show the windows that 'gapdrift monitor --history' wrote to a database."""
     from gapdrift.cli._history import show_history  # noqa: PLC0415
+    from gapdrift.cli._outputs import check_outputs  # noqa: PLC0415
 
+    check_outputs((database,), options)
     show_history(database, options)
 
 

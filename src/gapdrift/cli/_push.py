@@ -4,9 +4,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-import click
-
 import gapdrift as gd
+from gapdrift.cli._print import say
 from gapdrift.cli._progress import progress
 from gapdrift.client import Client
 from gapdrift.errors import InputError
@@ -29,11 +28,11 @@ def push_files(place: str, reading: dict[str, Any], options: dict[str, Any]) -> 
         windows = _push_counted(client, place, reading, options["monitor"])
     for window in windows:
         colour = {"warning": "yellow", "drift": "red"}.get(window["zone"])
-        click.secho(
+        say(
             f"window {window['number']}: {window['zone']}, p = {window['p_value']:.2g}, {window['n_rows']} rows",
             fg=colour,
         )
-    click.echo(f"{len(windows)} window(s) decided.")
+    say(f"{len(windows)} window(s) decided.")
     return sum(window["zone"] == "drift" for window in windows)
 
 

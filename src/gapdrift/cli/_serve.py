@@ -5,8 +5,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import click
-
+from gapdrift._text import install_hint
+from gapdrift.cli._print import say
 from gapdrift.errors import GapdriftError, ParameterError
 
 __all__ = ["serve_history", "serve_monitors"]
@@ -21,9 +21,7 @@ def serve_history(database: str, options: dict[str, Any]) -> None:
 
     run.check_loopback(options["host"], "a history is shown to everyone who can reach it")
     app = make_viewer(database)
-    run.serve(
-        app, options["host"], options["port"], lambda address: click.echo(f"{database} at {address} (Ctrl+C stops)")
-    )
+    run.serve(app, options["host"], options["port"], lambda address: say(f"{database} at {address} (Ctrl+C stops)"))
 
 
 def serve_monitors(options: dict[str, Any]) -> None:
@@ -54,11 +52,9 @@ def serve_monitors(options: dict[str, Any]) -> None:
     secret = None if is_open else app.state.service.welcome()
 
     def announce(address: str) -> None:
-        click.echo(f"gapdrift at {address} (Ctrl+C stops)")
+        say(f"gapdrift at {address} (Ctrl+C stops)")
         if secret is not None:
-            click.echo(
-                f"Nobody has a password yet. Set that of the first admin, once, at {address}welcome?link={secret}"
-            )
+            say(f"Nobody has a password yet. Set that of the first admin, once, at {address}welcome?link={secret}")
 
     proxy = {"proxy_headers": True, "forwarded_allow_ips": "127.0.0.1,::1"} if options["behind_proxy"] else {}
     run.serve(app, options["host"], options["port"], announce, **proxy)
@@ -69,6 +65,6 @@ def _import_service() -> Any:
         from gapdrift.service import app, run  # noqa: F401, PLC0415
     except ImportError as error:
         raise GapdriftError(
-            f"'gapdrift serve' needs {error.name}, which is not installed: pip install 'gapdrift[serve]'."
+            f"'gapdrift serve' needs {error.name}, which is not installed: {install_hint('serve')}."
         ) from error
     return run

@@ -263,11 +263,8 @@ def values_finding(comparison: Comparison) -> Finding:
 def _distributions(comparison: Comparison) -> tuple[Component | None, float, float]:
     """Test of the distribution of each column, by its observed cells."""
     tests = [test for test in comparison.observed.columns if test is not None]
-    if not tests:
-        return None, OBSERVED_WEIGHT, 0.0
-    surest = min(tests)
-    found = comparison.observed_null.component("distributions", surest.p_value, len(tests))
-    return found, OBSERVED_WEIGHT, surest.effect_size
+    found = comparison.observed_null.distributions_test(np.array([test.p_value for test in tests]))
+    return found, OBSERVED_WEIGHT, min(tests).effect_size if tests else 0.0
 
 
 def _interactions(comparison: Comparison) -> tuple[Component | None, float, float]:
@@ -277,7 +274,7 @@ def _interactions(comparison: Comparison) -> tuple[Component | None, float, floa
     if not len(tested):
         return None, OBSERVED_WEIGHT, 0.0
     surest = tested[crossed.p_values[tested].argmin()]
-    found = comparison.observed_null.component("interactions", float(crossed.p_values[surest]), len(tested))
+    found = comparison.observed_null.interactions_test(float(crossed.p_values[surest]), len(tested))
     return found, OBSERVED_WEIGHT, float(crossed.effects[surest])
 
 

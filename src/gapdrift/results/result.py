@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
+from gapdrift._text import printable
 from gapdrift._writing import write_file
 from gapdrift.errors import ParameterError
 from gapdrift.persistence.records import expect, stored
@@ -328,6 +329,9 @@ class DriftResult:
         Sentences about anything that was ignored, replaced or doubtful.
     settings : mapping of str to plain values
         Detector, version and parameters; empty if no detector made the result.
+    concept : Finding or None
+        Test of P(y | x), whether the label depends on the other columns as before; None if the detector has no target.
+        ``values.parts`` are then the tests of P(x), named "covariates", and of P(y), named "label".
     pairs : tuple of PairFinding
         Pairs of columns whose relation differs most surely, at most 20, the surest first. Those with an adjusted
         p-value below ``alpha`` have changed.
@@ -363,6 +367,7 @@ class DriftResult:
     bins: tuple[BinFinding, ...] = ()
     warnings: tuple[str, ...] = ()
     settings: Mapping[str, PlainSetting] = field(default_factory=dict)
+    concept: Finding | None = None
     pairs: tuple[PairFinding, ...] = ()
     usual: UsualVariation | None = None
 
@@ -370,7 +375,7 @@ class DriftResult:
         """Result in a few lines of text: verdict, data, tests, missing values, warnings."""
         from gapdrift.results.report.summary import render_summary
 
-        return render_summary(self)
+        return printable(render_summary(self))
 
     def to_dict(self) -> dict[str, Any]:
         """Result as plain dicts, lists, numbers and strings."""
@@ -441,7 +446,7 @@ class DriftResult:
         """
         from gapdrift.results.report.markdown import render_markdown
 
-        return render_markdown(self)
+        return printable(render_markdown(self))
 
     def check_stored(self) -> None:
         """Check what was read from a file: probabilities and numbers of rows."""

@@ -250,7 +250,10 @@ class Accumulated:
     def _decide_alarm(self, alarm: Decision, first: int, detector: Detector, process: EvidenceProcess) -> Decision:
         found, least = alarm.since_change, getattr(detector, "min_effect", 0.0)
         assert found is not None and alarm.evidence is not None  # it is an alarm
-        largest = max((f.effect_size or 0.0 for f in (found.values, found.missingness) if f is not None), default=0.0)
+        largest = max(
+            (f.effect_size or 0.0 for f in (found.values, found.concept, found.missingness) if f is not None),
+            default=0.0,
+        )
         if largest < least:
             note = f"The evidence suffices, but the effect size {largest:.3g} is below min_effect {least:g}."
             return Decision("calm", alarm.result, (note,), alarm.evidence)

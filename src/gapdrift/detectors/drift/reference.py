@@ -47,7 +47,7 @@ from gapdrift.tables.histograms import HistogramAxis, cells_of_rows, find_facts,
 from gapdrift.tables.order import consecutive_rows_note
 from gapdrift.tables.schema import CategoryRule, Schema, learn_schema
 
-__all__ = ["DriftReference", "DriftSettings", "fit_drift_reference"]
+__all__ = ["DriftReference", "DriftSettings", "effect_unit", "fit_drift_reference", "value_range"]
 
 
 MIN_REFERENCE = 20
@@ -133,6 +133,10 @@ class DriftReference:
     def count_own(self, table: Any) -> Evidence:
         """Evidence of rows of the reference itself: categories that it has once count as unseen."""
         return _count(self._counter, self.schema, self.origin, table, pool_singletons=True)
+
+    def expected(self, rows: Encoded) -> Matrix:
+        """Centred expected scores of encoded rows: (rows, matrix columns)."""
+        return self._counter.expected(rows)
 
     def __getstate__(self) -> dict[str, Any]:
         """Fields alone: what counting has prepared is several times as large, and made anew where it is needed."""
@@ -552,12 +556,12 @@ def _features(reference: DriftReference, comparison: Comparison, tests: FeatureT
                 make_histogram(axis, *sides),
                 tested,
                 missing_tested=True,
-                range_reference=_range(sides[0]),
-                range_window=_range(sides[1]),
+                range_reference=value_range(sides[0]),
+                range_window=value_range(sides[1]),
                 n_new_categories=len(new),
                 n_new_cells=sum(new.values()),
                 new_categories=dict(list(new.items())[:MAX_NEW]),
-                effect_unit=_effect_unit(column.kind, by_product=bool(tests.by_product[index])) if tested else "",
+                effect_unit=effect_unit(column.kind, by_product=bool(tests.by_product[index])) if tested else "",
                 observed_reference=own.n_rows - round(own.sums["missing"][index]),
                 observed_window=window.n_rows - round(window.sums["missing"][index]),
             )
@@ -571,11 +575,12 @@ def _side(evidence: Evidence, cells: slice, index: int) -> Side:
     return Side(evidence.sums["cells"][cells], tally, *map(float, ends))
 
 
-def _range(side: Side) -> tuple[float, float] | None:
+def value_range(side: Side) -> tuple[float, float] | None:
+    """Smallest and largest number of a column; None where it has none."""
     return (side.smallest, side.largest) if side.smallest <= side.largest else None
 
 
-def _effect_unit(kind: str, *, by_product: bool) -> str:
+def effect_unit(kind: str, *, by_product: bool) -> str:
     """What an effect size of a column is measured in."""
     if by_product:
         return "correlation"
