@@ -37,9 +37,10 @@ class SlackWebhook(Webhook):
 
     def emit(self, record: Mapping[str, Any]) -> None:
         """Send a sentence about the window."""
-        problem, _ = self._post(json.dumps({"text": _sentence(record)}).encode(), str(record["id"]))
-        if problem:
-            raise SinkError(f"{self.name}: {self._host} {problem}.")
+        answer = self._post_in_time(json.dumps({"text": _sentence(record)}).encode(), str(record["id"]))
+        if answer.problem:
+            error = RefusedError if answer.is_refusal else SinkError
+            raise error(f"{self.name}: {self._host} {answer.problem}.")
 
 
 class Email:
