@@ -594,7 +594,7 @@ def _bins(reference: DriftReference, comparison: Comparison) -> tuple[BinFinding
     contributions = np.where(variance > 0, part.difference**2 / np.where(variance > 0, variance, 1.0), 0.0)
     found = []
     for index, centre in enumerate(profile.centres):
-        place, words = describe_bin(profile, reference.schema, centre)
+        place, words = describe_bin(profile, reference.schema, centre, comparison.missing_rates[0])
         sides = float(shares[0][index]), float(shares[1][index])
         found.append(BinFinding(place, *sides, float(contributions[index]), words))
     return tuple(found)
