@@ -266,15 +266,58 @@ def history(database: str, **options: Any) -> None:
     show_history(database, options)
 
 
-@app.command(epilog=_examples("gapdrift serve alarms.db", "gapdrift serve alarms.db --port 8080"))
-@click.argument("database", metavar="FILE|URL")
+@app.command(
+    epilog=_examples(
+        "gapdrift serve alarms.db                        # look at a history",
+        "gapdrift serve --demo                           # a service with a stream that drifts, to try it",
+        "gapdrift serve --data gapdrift.db --port 8080   # a service",
+        "gapdrift serve --data postgresql+psycopg://gapdrift@localhost/gapdrift --host 0.0.0.0",
+    )
+)
+@click.argument("history", metavar="[HISTORY]", required=False)
+@click.option("--data", default="gapdrift-service.db", show_default=True, metavar="FILE|URL", help="Database.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen at.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8321, show_default=True, help="0 means any free one.")
-def serve(database: str, **options: Any) -> None:
-    """Show a history in the browser, live: timelines, heat maps, and the full report of each window."""
-    from gapdrift.cli._serve import serve_history  # noqa: PLC0415
+@click.option("--allow-host", multiple=True, metavar="NAME", help="Name under which it is reached. Repeatable.")
+@click.option("--no-auth", is_flag=True, help="Nobody has to sign in. On this machine only.")
+@click.option("--private-sinks", is_flag=True, help="Let alarms be sent to private addresses.")
+@click.option("--behind-proxy", is_flag=True, help="Trust X-Forwarded-For and -Proto of a proxy on this machine.")
+@click.option("--demo", is_flag=True, help="Fill a new database with a stream that drifts, without sign-in.")
+@click.option("--log", type=click.Choice(["json", "off"]), default="json", show_default=True, help="Log to stderr.")
+def serve(history: str | None, **options: Any) -> None:
+    """Show HISTORY in the browser; without it, run the service: monitors, pages and an HTTP interface."""
+    from gapdrift.cli._serve import serve_history, serve_monitors  # noqa: PLC0415
 
-    serve_history(database, options)
+    if history is None:
+        serve_monitors(options)
+    else:
+        serve_history(history, options)
+
+
+@app.command(
+    epilog=_examples(
+        "GAPDRIFT_TOKEN=... gapdrift push https://drift.example.org sales orders 'days/*.parquet'",
+        "gapdrift push http://127.0.0.1:8321 demo stations today.csv --rows",
+    )
+)
+@click.argument("url")
+@click.argument("project")
+@click.argument("monitor")
+@click.argument("place", metavar="FILES")
+@click.option("--rows", is_flag=True, help="Send the rows of one CSV, Parquet or JSON file as they are.")
+@click.option("--fail-on-drift", is_flag=True, help="Exit with code 3 if a window that is decided now has drift.")
+@reading_options
+def push(place: str, fail_on_drift: bool, **options: Any) -> None:
+    """Count FILES here and push their evidence to a MONITOR of a service: no row leaves this machine.
+
+    FILES are files, a folder or a glob, or a .gapdrift file of evidence. The token of the project is taken from the
+    environment variable GAPDRIFT_TOKEN.
+    """
+    from gapdrift.cli import ExitCode  # noqa: PLC0415
+    from gapdrift.cli._push import push_files  # noqa: PLC0415
+
+    drifted = push_files(place, _reading_options(options), options)
+    click.get_current_context().exit(ExitCode.DRIFT if drifted and fail_on_drift else ExitCode.DONE)
 
 
 @app.command(epilog=_examples("gapdrift demo", "gapdrift demo --windows 100"))
