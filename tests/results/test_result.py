@@ -32,12 +32,15 @@ def test_public_names():
     assert set(results.__all__) == {
         "BatchStrip",
         "BinFinding",
+        "Check",
         "DriftResult",
         "FeatureFinding",
         "Finding",
         "Histogram",
         "PairFinding",
+        "Limits",
         "PairSide",
+        "run_checks",
         "UsualVariation",
     }
     assert results.DriftResult is gd.DriftResult
