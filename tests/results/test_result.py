@@ -33,6 +33,7 @@ def test_public_names():
         "BatchStrip",
         "BinFinding",
         "Check",
+        "ColumnSensitivity",
         "DriftResult",
         "FeatureFinding",
         "Finding",
@@ -41,6 +42,7 @@ def test_public_names():
         "Limits",
         "PairSide",
         "run_checks",
+        "Sensitivity",
         "UsualVariation",
     }
     assert results.DriftResult is gd.DriftResult

@@ -16,12 +16,14 @@ from gapdrift.results.result import (
     PairFinding,
     PairSide,
 )
+from gapdrift.results.sensitivity import ColumnSensitivity, Sensitivity
 from gapdrift.results.usual import BatchStrip, UsualVariation
 
 __all__ = [
     "BatchStrip",
     "BinFinding",
     "Check",
+    "ColumnSensitivity",
     "DriftResult",
     "FeatureFinding",
     "Finding",
@@ -29,6 +31,7 @@ __all__ = [
     "Limits",
     "PairFinding",
     "PairSide",
+    "Sensitivity",
     "UsualVariation",
     "run_checks",
 ]
