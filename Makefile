@@ -6,7 +6,7 @@ QUICK := .quick
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test engines lint bench calibration large power drawn monitor sequential distance throughput peers reproduce reproduce-quick smoke clean
+.PHONY: demo test engines lint bench calibration large power concept drawn monitor sequential distance throughput peers reproduce reproduce-quick smoke clean
 
 demo: $(VENV)/cli
 	$(BIN)/gapdrift demo
@@ -37,6 +37,10 @@ large: $(VENV)/test
 
 power: $(VENV)/test
 	$(BIN)/python -m benchmarks.power $(if $(TRIALS),--trials $(TRIALS))
+
+# P(y | x) with a label, beside tests of a model's residuals and of its loss.
+concept: $(VENV)/test
+	$(BIN)/python -m benchmarks.concept $(if $(TRIALS),--trials $(TRIALS))
 
 # Null cases and drifts drawn from a grammar of tables: a night on two cores; goes on where it stopped.
 drawn: $(VENV)/test

@@ -136,3 +136,31 @@ def observed_products(scores, missing, owner, is_number):
             common = present[owner[i]] * present[owner[j]] * present[owner[k]]
             triples.append((math.prod(bounded), common))
     return products, np.array(triples).reshape(-1, 2).T
+
+
+def concept_functions(place, is_number, missing):
+    """All functions of a row: constant, coordinates, bends, products, missing cells, and these times coordinates."""
+    values = [1.0, *place]
+    for knee in (-1.0, 1.0):
+        for value, number in zip(place, is_number, strict=True):
+            if number:
+                values.append(max(math.copysign(1.0, knee) * (value - knee), 0.0))
+    values += [one * two for one, two in combinations(place, 2)]
+    values += [float(cell) for cell in missing]
+    values += [float(cell) * value for cell in missing for value in place]
+    return values
+
+
+def concept_sums(functions, weights, residuals):
+    """Documentation: sums of w p p', w p e and w^2 p p' e^2, one row, one function and one residual at a time."""
+    size, n_outputs = len(functions[0]), len(residuals[0])
+    gram, scores, squares = np.zeros((size, size)), np.zeros((n_outputs, size)), np.zeros((n_outputs, size, size))
+    for p, w, e in zip(functions, weights, residuals, strict=True):
+        for i in range(size):
+            for j in range(size):
+                gram[i, j] += w * p[i] * p[j]
+                for output in range(n_outputs):
+                    squares[output, i, j] += w**2 * p[i] * p[j] * e[output] ** 2
+            for output in range(n_outputs):
+                scores[output, i] += w * p[i] * e[output]
+    return gram, scores, squares

@@ -6,18 +6,21 @@ import shutil
 import signal
 import sqlite3
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 import gapdrift as gd
+from gapdrift.files import open_files
 from gapdrift.history import History
 from gapdrift.sinks import make_record
+from gapdrift.streaming import run_monitor
 from tests import kill_worker
+from tests.postgres import server
 from tests.stream_rows import cut, detector, rows
 
 KILLS = 50
@@ -26,32 +29,8 @@ KILLS = 50
 @pytest.fixture(scope="module")
 def postgres(tmp_path_factory):
     """Address of a PostgreSQL server of this test's own; skipped where there are no binaries."""
-    pytest.importorskip("psycopg")
-    found = shutil.which("initdb") or next(map(str, sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))), None)
-    if found is None:
-        pytest.skip("no PostgreSQL")
-    folder, binaries = tmp_path_factory.mktemp("postgres"), Path(found).parent
-    user = []
-    if os.geteuid() == 0:
-        # initdb refuses to run as root, and its user must reach the folder.
-        if shutil.which("setpriv") is None:
-            pytest.skip("no setpriv to leave root with")
-        user = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"]
-        shutil.chown(folder, "nobody")
-        for parent in folder.parents:
-            if parent.stat().st_uid == 0 and parent not in {Path("/"), Path("/tmp")}:
-                parent.chmod(parent.stat().st_mode | 0o011)
-    data = folder / "data"
-
-    def call(*command):
-        environment = {"PATH": os.environ["PATH"], "LC_ALL": "C", "HOME": str(folder)}
-        subprocess.run([*user, *command], check=True, capture_output=True, cwd=folder, env=environment)
-
-    call(binaries / "initdb", "-D", data, "-U", "gapdrift", "--auth=trust", "--no-sync", "-E", "UTF8")
-    options = f"-k {folder} -c listen_addresses=''"
-    call(binaries / "pg_ctl", "-D", data, "-o", options, "-l", folder / "log", "-w", "start")
-    yield f"postgresql+psycopg://gapdrift@/postgres?host={folder}"
-    call(binaries / "pg_ctl", "-D", data, "-m", "immediate", "stop")
+    with server(tmp_path_factory.mktemp("postgres")) as address:
+        yield address
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -241,3 +220,35 @@ def kill_repeatedly(url, chance):
         with History(url) as history:
             reached.append(history.begin(kill_worker.make()).position)
     return reached
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "update gapdrift_windows set record = '{'",
+        "update gapdrift_windows set record = '[]'",
+        "update gapdrift_windows set record = x'ff00'",
+        "update gapdrift_streams set settings = 'x'",
+        "update gapdrift_parts set data = x'00'",
+        "update gapdrift_files set path = 3, size = 'x'",
+        "update gapdrift_file_rows set digests = x'00ff'",
+    ],
+)
+def test_damaged_rows_are_errors_of_ours(tmp_path, damage):
+    path, table = tmp_path / "history.db", tmp_path / "day.csv"
+    stream = pd.DataFrame(rows(120, 1))
+    stream.to_csv(table, index=False)
+
+    def go():
+        with History(path) as history:
+            run_monitor(monitor(), open_files(table), history=history, sinks=[])
+            return list(history.windows())
+
+    go()
+    with sqlite3.connect(path) as connection:
+        connection.execute(damage)
+    connection.close()
+    # Written anew, so that the digests of its rows are asked for.
+    stream[::-1].to_csv(table, index=False)
+    with pytest.raises(gd.errors.HistoryError, match="damaged"):
+        go()

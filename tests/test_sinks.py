@@ -196,6 +196,12 @@ def test_prometheus_text_is_well_formed():
     assert 'gapdrift_zone{stream="a \\"quoted\\"\\\\ name\\nof two lines",zone="calm"} 1' in text
 
 
+def test_prometheus_tells_the_evidence_of_sequential_monitors_only():
+    record = make_record(gd.WindowResult(0, "calm", None, 10, evidence=42.5), "sales")
+    assert 'gapdrift_evidence{stream="sales"} 42.5' in prometheus_text([record]).splitlines()
+    assert "gapdrift_evidence" not in prometheus_text([CALM])
+
+
 def test_prometheus_file_is_replaced_at_once(tmp_path):
     path = tmp_path / "gapdrift.prom"
     sink = PrometheusTextfile(path)

@@ -300,7 +300,7 @@ def test_a_file_cannot_choose_what_is_made_of_it(small, kind):
     members = members_of(dumps(small[0]))
     record = json.loads(members[MANIFEST])
     record["content"]["reference"]["type"] = kind
-    with pytest.raises(StorageError, match="a DriftReference with"):
+    with pytest.raises(StorageError, match="one of DriftReference, LabelledReference"):
         loads(seal(members | {MANIFEST: json.dumps(record).encode()}))
 
 

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gapdrift._locking import exclusive_file
+from gapdrift._text import install_hint
 from gapdrift.errors import GapdriftError, HistoryError, ParameterError
 from gapdrift.files import FileChanges, KnownFile
 from gapdrift.sinks import make_record
@@ -150,7 +151,7 @@ class History:
         while True:
             found = self._records(stream, start)
             for index, record in found:
-                yield json.loads(record)
+                yield _read_json(record)
                 start = index + 1
             if len(found) < MAX_RECORDS:
                 return
@@ -163,13 +164,13 @@ class History:
         chosen = sa.select(table.c.record).where(table.c.stream == stream)
         query = chosen.order_by(table.c.window_index.desc()).limit(limit)
         with self._translate_errors("read"), self._engine.connect() as connection:
-            records = [json.loads(record) for record in connection.scalars(query)]
+            records = [_read_json(record) for record in connection.scalars(query)]
         return records[::-1]
 
     def window(self, stream: str, index: int) -> dict[str, Any]:
         """Record of one window."""
         found: list[dict[str, Any]]
-        found = [json.loads(record) for number, record in self._records(stream, index, 1) if number == index]
+        found = [_read_json(record) for number, record in self._records(stream, index, 1) if number == index]
         if not found:
             raise HistoryError(
                 f"The stream {stream!r} has no window {index}: it has {self.n_windows(stream):,} windows, from 0. "
@@ -195,7 +196,7 @@ class History:
             found = connection.scalar(sa.select(table.c.settings).where(table.c.name == stream))
         if found is None:
             raise HistoryError(f"The history has no stream {stream!r}; it has {', '.join(self.streams()) or 'none'}.")
-        settings: dict[str, Any] = json.loads(found)
+        settings: dict[str, Any] = _read_json(found)
         return settings
 
     def close(self) -> None:
@@ -278,7 +279,7 @@ class StreamLog:
         query = sa.select(table).where(table.c.stream == self._stream).order_by(table.c.number)
         with self._history._translate_errors("read"), self._history._engine.connect() as connection:
             rows = [dict(row) for row in connection.execute(query).mappings()]
-        return [KnownFile(**{name: value for name, value in row.items() if name != "stream"}) for row in rows]
+        return [_known_file(row) for row in rows]
 
     def digests_of(self, number: int) -> NDArray[np.uint64]:
         """Digests of the rows of a known file, in their order."""
@@ -288,7 +289,10 @@ class StreamLog:
         chosen = (table.c.stream == self._stream) & (table.c.number == number)
         query = sa.select(table.c.digests).where(chosen).order_by(table.c.first_row)
         with self._history._translate_errors("read"), self._history._engine.connect() as connection:
-            parts = [np.frombuffer(data, "<u8") for data in connection.scalars(query)]
+            stored = [bytes(data) for data in connection.scalars(query)]
+        if any(len(data) % 8 for data in stored):
+            raise HistoryError(f"The digests of file {number} cannot be read: the history is damaged.")
+        parts = [np.frombuffer(data, "<u8") for data in stored]
         return np.concatenate(parts) if parts else np.empty(0, np.uint64)
 
     def pending(self, sink: str) -> list[tuple[int, dict[str, Any]]]:
@@ -299,7 +303,7 @@ class StreamLog:
         query = sa.select(table.c.next_index).where((table.c.stream == self._stream) & (table.c.sink == sink))
         with self._history._translate_errors("read"), self._history._engine.connect() as connection:
             start = connection.scalar(query)
-        return [(index, json.loads(record)) for index, record in self._history._records(self._stream, start or 0)]
+        return [(index, _read_json(record)) for index, record in self._history._records(self._stream, start or 0)]
 
     def delivered(self, sink: str, index: int) -> None:
         """Remember that a sink has received all windows up to this one."""
@@ -354,7 +358,7 @@ class StreamLog:
                 f"The stream {self._stream!r} was begun with the detector {found['fingerprint']}, got "
                 f"{self._monitor.fingerprint}. Use the same saved detector, or begin another stream."
             )
-        before, now = json.loads(found["settings"]), json.loads(_settings(self._monitor))
+        before, now = _read_json(found["settings"]), json.loads(_settings(self._monitor))
         changed = [
             f"{name} {before.get(name)!r}, now {now.get(name)!r}"
             for name in sorted({*before, *now})
@@ -444,7 +448,7 @@ def _make_engine(url: Any) -> "Engine":
     try:
         import sqlalchemy as sa  # noqa: PLC0415
     except ImportError as error:
-        raise GapdriftError("A history needs SQLAlchemy: pip install 'gapdrift[history]'.") from error
+        raise GapdriftError(f"A history needs SQLAlchemy: {install_hint('history')}.") from error
     text = os.fspath(url) if isinstance(url, str | os.PathLike) else ""
     if not text:
         raise ParameterError(f"url is {url!r}, expected the path of an SQLite file or the address of a database.")
@@ -570,6 +574,24 @@ def _window_row(window: WindowResult, stream: str) -> dict[str, Any]:
         "window_end": record["end"],
         "record": json.dumps(record, allow_nan=False),
     }
+
+
+def _read_json(text: Any) -> dict[str, Any]:
+    """Record or settings of a history; what is none raises a `HistoryError`."""
+    try:
+        found = json.loads(text)
+    except (TypeError, ValueError) as error:
+        raise HistoryError(f"A record cannot be read ({error}): the history is damaged.") from error
+    if not isinstance(found, dict):
+        raise HistoryError(f"A record is a {type(found).__name__}, expected an object: the history is damaged.")
+    return found
+
+
+def _known_file(row: Mapping[str, Any]) -> KnownFile:
+    texts, numbers = ("path", "fingerprint", "content"), ("number", "size", "modified", "inode", "n_bytes", "n_rows")
+    if not all(isinstance(row[name], str) for name in texts) or not all(isinstance(row[name], int) for name in numbers):
+        raise HistoryError(f"File {row['number']!r} cannot be read: the history is damaged.")
+    return KnownFile(**{name: value for name, value in row.items() if name != "stream"})
 
 
 def _settings(monitor: Monitor) -> str:

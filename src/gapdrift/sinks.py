@@ -1,26 +1,30 @@
 """Where the windows of a monitor are sent: JSON lines, Prometheus, a webhook.
 
-A sink accepts one record at a time, or raises an error. Each record is sent at least once, and in order; a record that
-is sent again has the same ``id``.
+A sink accepts one record at a time, or raises an error: a `SinkError` if it may accept the record later, a
+`RefusedError` if it never will. Each record is sent at least once, and in order; a record that is sent again has the
+same ``id``.
 """
 
 import json
 import os
+import queue
+import threading
 import time
 import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
 from typing import IO, Any, Protocol, runtime_checkable
 
 from gapdrift._validation import check_count, check_nonnegative
 from gapdrift._writing import write_file
-from gapdrift.errors import ParameterError, SinkError, StorageError
+from gapdrift.errors import ParameterError, RefusedError, SinkError, StorageError
 from gapdrift.streaming.windows import ZONES, WindowResult
 
-__all__ = ["JsonLines", "PrometheusTextfile", "Sink", "Webhook", "make_record", "prometheus_text"]
+__all__ = ["JsonLines", "PrometheusTextfile", "Sink", "Webhook", "make_record", "prometheus_text", "shorten_record"]
 
 Record = Mapping[str, Any]
 """A window as plain values (`WindowResult.to_dict`), with its ``stream`` and an ``id``."""
@@ -34,6 +38,18 @@ GAUGES = {
     "rows_taken": ("decided_at", "Rows taken when the latest window was decided."),
 }
 """Metrics for Prometheus: the entry of a record that each shows, and its description."""
+
+
+REFUSALS = frozenset({400, 406, 409, 410, 413, 414, 415, 422, 431})
+"""Answers that refuse the record itself: to send it again, now or later, would change nothing."""
+
+HEAD = (
+    *("id", "stream", "index", "zone", "drift", "p_value", "n_rows", "n_windows", "first_row", "last_row"),
+    *("start", "end", "decided_at", "reference", "evidence"),
+)
+"""Entries that a record keeps, however short it has to be."""
+
+MIN_RECORD_BYTES = 4096
 
 
 @runtime_checkable
@@ -58,7 +74,10 @@ class Sink(Protocol):
     """Must differ between the sinks of a run: a history remembers by name what was delivered."""
 
     def emit(self, record: Record) -> None:
-        """Accept one record, or raise a `SinkError`."""
+        """Accept one record, or raise a `SinkError`; a `RefusedError` if it would be no use to try again.
+
+        It is called from a thread of the sink's own.
+        """
         ...
 
     def close(self) -> None:
@@ -199,6 +218,10 @@ def prometheus_text(latest: Iterable[Record], totals: Mapping[tuple[str, str], i
         lines += _metric(name, "gauge", help_text, [(r["stream"], {}, r[key]) for r in records])
     zones = [(r["stream"], {"zone": zone}, int(r["zone"] == zone)) for r in records for zone in ZONES]
     lines += _metric("zone", "gauge", "1 for the zone of the latest window, 0 for the others.", zones)
+    evidence: list[tuple[str, dict[str, str], Any]] = [
+        (r["stream"], {}, r["evidence"]) for r in records if r.get("evidence") is not None
+    ]
+    lines += _metric("evidence", "gauge", "Accumulated evidence, in windows without drift until as much.", evidence)
     columns = [(r["stream"], column) for r in records for column in (r.get("result") or {}).get("features", ())]
     missing = [(stream, {"column": column["name"]}, column["missing_window"]) for stream, column in columns]
     lines += _metric("missing_ratio", "gauge", "Share of missing cells of a column in the latest window.", missing)
@@ -235,9 +258,11 @@ class Webhook:
     url : str
         http or https. Messages show only its host, since its path may hold a secret.
     timeout : float, default 10
-        Seconds to wait for the server in each attempt.
+        Seconds that one attempt may take, from the look-up of the host to the end of the answer's head.
     retries : int, default 3
         Number of further attempts after a failed connection, a timeout, or the answers 429 and 5xx.
+    max_bytes : int, default 65536
+        Largest size of what is sent. A longer record is shortened (`shorten_record`).
     backoff : float, default 0.5
         Seconds before the second attempt; doubled for each further one.
     zones : sequence of str, default ("warning", "drift")
@@ -250,7 +275,9 @@ class Webhook:
     Notes
     -----
     The header ``Idempotency-Key`` holds the id of the record, by which a receiver recognises one that is sent again.
-    Redirects are not followed.
+    Redirects are not followed. An answer that refuses the record itself (400, 413, 422 and the like) raises a
+    `gapdrift.errors.RefusedError`; one that refuses the sender or the address (401, 404, a redirect) may be mended from
+    outside and raises a plain `SinkError`, so that the record waits.
 
     Examples
     --------
@@ -264,6 +291,7 @@ class Webhook:
         *,
         timeout: float = 10.0,
         retries: int = 3,
+        max_bytes: int = 65_536,
         backoff: float = 0.5,
         zones: Iterable[str] = ALARM_ZONES,
         headers: Mapping[str, str] | None = None,
@@ -287,6 +315,7 @@ class Webhook:
         self._url, self._host = url, parts.hostname
         self._timeout, self._backoff = float(timeout), check_nonnegative("backoff", backoff)
         self._retries = check_count("retries", retries, 0) or 0
+        self._max_bytes = check_count("max_bytes", max_bytes, MIN_RECORD_BYTES) or 0
         self._zones, self._headers, self._sleep = frozenset(zones), dict(headers or {}), sleep
         self._opener = urllib.request.build_opener(_NoRedirect)
 
@@ -294,36 +323,101 @@ class Webhook:
         """Send the record if its zone is among those asked for."""
         if record["zone"] not in self._zones:
             return
-        body = json.dumps(dict(record), allow_nan=False).encode()
+        body = json.dumps(shorten_record(record, self._max_bytes), allow_nan=False).encode()
         for attempt in range(self._retries + 1):
-            problem, is_final = self._post(body, str(record["id"]))
-            if not problem:
+            answer = self._post_in_time(body, str(record["id"]))
+            if not answer.problem:
                 return
-            if is_final or attempt == self._retries:
+            if answer.is_final or attempt == self._retries:
                 attempts = "1 attempt" if attempt == 0 else f"{attempt + 1} attempts"
-                raise SinkError(f"{self.name}: {self._host} {problem} ({attempts}).")
+                error = RefusedError if answer.is_refusal else SinkError
+                raise error(f"{self.name}: {self._host} {answer.problem} ({attempts}).")
             self._sleep(self._backoff * 2.0**attempt)
 
     def close(self) -> None:
         """Do nothing: each record is sent over its own connection."""
 
-    def _post(self, body: bytes, key: str) -> tuple[str, bool]:
-        """What went wrong (empty if nothing did), and whether another attempt would be pointless."""
+    def _post_in_time(self, body: bytes, key: str) -> "_Answer":
+        """Answer to one attempt. A server that sends a byte now and then is given no more time than a silent one."""
+        answers: queue.SimpleQueue[_Answer] = queue.SimpleQueue()
+        threading.Thread(target=lambda: answers.put(self._post(body, key)), daemon=True).start()
+        try:
+            return answers.get(timeout=self._timeout)
+        except queue.Empty:
+            return _Answer(f"gave no answer in {self._timeout:g} s")
+
+    def _post(self, body: bytes, key: str) -> "_Answer":
         headers = {"Content-Type": "application/json", "Idempotency-Key": urllib.parse.quote(key), **self._headers}
         try:
             request = urllib.request.Request(self._url, body, headers, method="POST")
             with self._opener.open(request, timeout=self._timeout):
-                return "", True
+                return _Answer()
         except urllib.error.HTTPError as error:
             error.close()
-            return f"answered {error.code}", not (error.code == 429 or error.code >= 500)
+            is_temporary = error.code == 429 or error.code >= 500
+            return _Answer(f"answered {error.code}", not is_temporary, error.code in REFUSALS)
         except TimeoutError:
-            return f"gave no answer in {self._timeout:g} s", False
+            return _Answer(f"gave no answer in {self._timeout:g} s")
         except urllib.error.URLError as error:
             reason = getattr(error.reason, "strerror", None) or type(error.reason).__name__
-            return f"could not be reached ({reason})", False
+            return _Answer(f"could not be reached ({reason})")
         except (OSError, HTTPException) as error:
-            return f"broke the connection ({type(error).__name__})", False
+            return _Answer(f"broke the connection ({type(error).__name__})")
         except ValueError:
             # urllib refuses some addresses and headers; its own message would quote them.
-            return "cannot be addressed: the url or a header is not valid", True
+            return _Answer("cannot be addressed: the url or a header is not valid", is_final=True)
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """What went wrong in one attempt, if anything; whether another is pointless; whether the record is to blame."""
+
+    problem: str = ""
+    is_final: bool = False
+    is_refusal: bool = False
+
+
+def shorten_record(record: Record, max_bytes: int) -> dict[str, Any]:
+    """Record of at most so many bytes as JSON, without what can be done without.
+
+    Parameters
+    ----------
+    record : record
+    max_bytes : int
+
+    Returns
+    -------
+    record : dict
+        The same if it is short enough. Otherwise it has ``shortened`` = True, and its result lacks histograms and bins,
+        then the columns that changed least (``n_columns`` says how many there were), then all columns and notes.
+
+    Examples
+    --------
+    >>> columns = [{"name": f"c{n}", "adjusted_p_value": n / 999, "histogram": {}} for n in range(999)]
+    >>> short = shorten_record({"id": "sales/7", "result": {"features": columns, "p_value": 0.01}}, 4096)
+    >>> short["result"]["n_columns"], len(short["result"]["features"]), short["result"]["features"][0]["name"]
+    (999, 62, 'c0')
+    """
+    plain = dict(record)
+    if _n_bytes(plain) <= max_bytes:
+        return plain
+    result = plain.get("result") or {}
+    features = sorted(result.get("features", ()), key=_smallest_p_value)
+    bare = [{name: value for name, value in column.items() if name != "histogram"} for column in features]
+    n_kept = len(bare)
+    while n_kept:
+        kept = {**result, "features": bare[:n_kept], "bins": [], "n_columns": len(bare)}
+        short = {**plain, "shortened": True, "result": kept}
+        if _n_bytes(short) <= max_bytes:
+            return short
+        n_kept //= 2
+    return {name: plain.get(name) for name in HEAD} | {"shortened": True, "result": None}
+
+
+def _smallest_p_value(column: Mapping[str, Any]) -> float:
+    found = (column.get(name) for name in ("adjusted_p_value", "adjusted_missing_p_value"))
+    return min((p_value for p_value in found if p_value is not None), default=1.0)
+
+
+def _n_bytes(record: Record) -> int:
+    return len(json.dumps(dict(record), allow_nan=False))

@@ -29,6 +29,14 @@ def die_once(part, marker):
     return part
 
 
+def test_series_and_arrays_are_no_tables(window, detector):
+    table = dd.from_pandas(window, npartitions=2)
+    for other in (table[table.columns[0]], table[[table.columns[0]]].to_dask_array(lengths=True)):
+        for use in (detector.test, detector.count, gd.DriftDetector().fit):
+            with pytest.raises(gd.errors.InputError, match="expected a Dask DataFrame"):
+                use(other)
+
+
 @pytest.mark.usefixtures("client")
 def test_the_answer_is_the_local_one(window, detector):
     expected = detector.test(window)

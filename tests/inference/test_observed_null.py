@@ -41,8 +41,7 @@ def test_tests_of_one_column_are_nearly_independent():
 
 def test_simulated_tests_are_uniform():
     found = observed_null(np.random.default_rng(0).normal(size=(500, 5)))
-    for name in ("distributions", "interactions"):
-        simulated = found.component(name, 0.5, 5).simulated
+    for simulated in (found.distributions_test(np.full(5, 0.5)).simulated, found.interactions_test(0.5, 40).simulated):
         # Of 2,000 draws; read off from 0.03 to 0.08.
         assert (simulated < 0.05).mean() == pytest.approx(0.05, abs=0.02)
         assert (simulated < 0.5).mean() == pytest.approx(0.5, abs=0.1)
@@ -50,5 +49,14 @@ def test_simulated_tests_are_uniform():
 
 def test_what_was_not_simulated_is_taken_as_independent():
     uniform = np.random.default_rng(0).random(N_DRAWS)
-    found = ObservedNull(np.ones(3), uniform, 0, uniform, 0).component("distributions", 0.01, 3)
+    null = ObservedNull(np.ones(3), uniform, np.zeros(N_DRAWS), 0, uniform, 0)
+    found = null.distributions_test(np.array([0.01, 0.5, 0.9]))
     assert found.p_value == pytest.approx(1 - 0.99**3)
+    assert null.interactions_test(0.01, 3).p_value == pytest.approx(1 - 0.99**3)
+    assert null.distributions_test(np.zeros(0)) is None
+
+
+def test_columns_that_all_changed_a_little_are_found_together():
+    null = observed_null(np.random.default_rng(0).normal(size=(500, 8)))
+    assert null.distributions_test(np.full(8, 0.05)).p_value < 0.01
+    assert null.distributions_test(np.array([0.05, *[0.5] * 7])).p_value > 0.1

@@ -36,6 +36,8 @@ def test_public_names():
         "FeatureFinding",
         "Finding",
         "Histogram",
+        "PairFinding",
+        "PairSide",
         "UsualVariation",
     }
     assert results.DriftResult is gd.DriftResult
@@ -117,7 +119,7 @@ def test_features_and_bins_are_tables(library):
 
 
 def test_a_table_of_something_else_says_what_there_is():
-    with pytest.raises(gd.errors.ParameterError, match="part is 'columns', expected one of 'features', 'bins'"):
+    with pytest.raises(gd.errors.ParameterError, match="part is 'columns', expected one of 'features', 'bins',"):
         EMPTY.to_frame("columns")
     with pytest.raises(gd.errors.ParameterError, match="library is 'numpy', expected one of 'pandas', 'polars'"):
         EMPTY.to_frame(library="numpy")

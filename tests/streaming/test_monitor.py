@@ -97,7 +97,7 @@ def test_notes_belong_to_the_window_of_their_rows():
     stream = rows(100, 1)
     stream["c"][70] = "violet"
     first, second = gd.Monitor(detector(), 50).advance(stream)
-    note = "Column 'c' has values that the reference does not have."
+    note = "Column 'c' has 1 value(s) that the reference does not have, in 1 cell(s): 'violet' (1)."
     assert note not in first.result.warnings
     assert note in second.result.warnings
 

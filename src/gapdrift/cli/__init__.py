@@ -10,6 +10,7 @@ import sys
 from enum import IntEnum
 from typing import Any
 
+from gapdrift._text import install_hint, printable
 from gapdrift.errors import GapdriftError
 
 __all__ = ["ExitCode", "main"]
@@ -33,7 +34,7 @@ def main(arguments: list[str] | None = None) -> None:
     except ImportError as error:
         if error.name not in {"click", "rich"}:
             raise
-        sys.exit(_print_error(f"The command line needs {error.name}: pip install 'gapdrift[cli]'."))
+        sys.exit(_print_error(f"The command line needs {error.name}: {install_hint('cli')}."))
     sys.exit(_run(app, arguments))
 
 
@@ -78,5 +79,5 @@ def _describe_failure(error: Exception) -> str:
 
 
 def _print_error(message: str) -> int:
-    sys.stderr.write(f"gapdrift: error: {message}\n")
+    sys.stderr.write(f"gapdrift: error: {printable(message)}\n")
     return ExitCode.ERROR

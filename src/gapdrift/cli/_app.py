@@ -6,6 +6,7 @@ import click
 
 from gapdrift import __version__
 from gapdrift.cli._options import detector_options, output_options, reading_options
+from gapdrift.cli._print import say
 
 __all__ = ["app"]
 
@@ -57,8 +58,10 @@ def app() -> None:
 @output_options
 def compare(reference: str, window: str, **options: Any) -> None:
     """Compare WINDOW with REFERENCE: files, folders or globs (in quotes)."""
+    from gapdrift.cli._outputs import check_outputs  # noqa: PLC0415
     from gapdrift.cli._work import compare as work  # noqa: PLC0415
 
+    check_outputs((reference, window), options)
     result = work(reference, window, _reading_options(options), _detector_settings(options))
     _finish(result, (reference, window), options)
 
@@ -76,13 +79,15 @@ def compare(reference: str, window: str, **options: Any) -> None:
 @reading_options
 def fit(reference: str, output: str, no_rows: bool, **options: Any) -> None:
     """Learn REFERENCE and save it to one file, without pickle."""
+    from gapdrift.cli._outputs import check_outputs  # noqa: PLC0415
     from gapdrift.cli._work import fit_reference  # noqa: PLC0415
 
+    check_outputs((reference,), {**options, "output": output})
     detector, notes = fit_reference(reference, _reading_options(options), _detector_settings(options))
     detector.save(output, keep_rows=not no_rows)
-    click.echo(f"Saved {output}: {detector.evidence_.n_rows:,} rows, {detector.n_features_in_} columns.")
+    say(f"Saved {output}: {detector.evidence_.n_rows:,} rows, {detector.n_features_in_} columns.")
     for note in (*notes, *detector.warnings_):
-        click.echo(f"Note: {note}")
+        say(f"Note: {note}")
 
 
 @app.command(
@@ -102,8 +107,10 @@ def fit(reference: str, output: str, no_rows: bool, **options: Any) -> None:
 @output_options
 def test(reference: str, window: str, alpha: float | None, **options: Any) -> None:
     """Test WINDOW against a REFERENCE saved by 'gapdrift fit'."""
+    from gapdrift.cli._outputs import check_outputs  # noqa: PLC0415
     from gapdrift.cli._work import judge_files, load_detector  # noqa: PLC0415
 
+    check_outputs((reference, window), options)
     result = judge_files(load_detector(reference), window, _reading_options(options), alpha=alpha)
     _finish(result, (reference, window), options)
 
@@ -157,6 +164,20 @@ def test(reference: str, window: str, alpha: float | None, **options: Any) -> No
     "--prometheus", metavar="FILE", type=click.Path(dir_okay=False), help="Write metrics as a Prometheus textfile."
 )
 @click.option("--webhook", metavar="URL", help="Post warnings and alarms as JSON.")
+@click.option(
+    "--webhook-timeout",
+    type=click.FloatRange(0, min_open=True),
+    default=10,
+    show_default=True,
+    help="Seconds that one attempt to post may take.",
+)
+@click.option(
+    "--webhook-retries",
+    type=click.IntRange(0),
+    default=3,
+    show_default=True,
+    help="Further attempts after a failure that may be temporary.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print each window as a line of JSON.")
 @click.option("--all", "everything", is_flag=True, help="Print calm windows too.")
 @click.option("--fail-on-drift", is_flag=True, help="Exit with code 3 if a window of this run has drift.")
@@ -169,8 +190,10 @@ def monitor(reference: str, stream: str, **options: Any) -> None:
 
     STREAM is a file, a folder or a glob; files are read in the order of their names.
     """
+    from gapdrift.cli._outputs import check_outputs  # noqa: PLC0415
     from gapdrift.cli._watch import watch  # noqa: PLC0415
 
+    check_outputs((reference, stream), options)
     code = watch(reference, stream, _reading_options(options), options)
     click.get_current_context().exit(code)
 
@@ -186,7 +209,7 @@ def inspect(file: str, as_json: bool) -> None:
     from gapdrift.storage import describe  # noqa: PLC0415
 
     found = describe(file)
-    click.echo(json.dumps(found, indent=2, allow_nan=False) if as_json else show_file(found))
+    say(json.dumps(found, indent=2, allow_nan=False) if as_json else show_file(found))
 
 
 @app.command(
@@ -206,19 +229,64 @@ def inspect(file: str, as_json: bool) -> None:
 def history(database: str, **options: Any) -> None:
     """Show the windows that 'gapdrift monitor --history' wrote to a database."""
     from gapdrift.cli._history import show_history  # noqa: PLC0415
+    from gapdrift.cli._outputs import check_outputs  # noqa: PLC0415
 
+    check_outputs((database,), options)
     show_history(database, options)
 
 
-@app.command(epilog=_examples("gapdrift serve alarms.db", "gapdrift serve alarms.db --port 8080"))
-@click.argument("database", metavar="FILE|URL")
+@app.command(
+    epilog=_examples(
+        "gapdrift serve alarms.db                        # look at a history",
+        "gapdrift serve --demo                           # a service with a stream that drifts, to try it",
+        "gapdrift serve --data gapdrift.db --port 8080   # a service",
+        "gapdrift serve --data postgresql+psycopg://gapdrift@localhost/gapdrift --host 0.0.0.0",
+    )
+)
+@click.argument("history", metavar="[HISTORY]", required=False)
+@click.option("--data", default="gapdrift-service.db", show_default=True, metavar="FILE|URL", help="Database.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen at.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8321, show_default=True, help="0 means any free one.")
-def serve(database: str, **options: Any) -> None:
-    """Show a history in the browser, live: timelines, heat maps, and the full report of each window."""
-    from gapdrift.cli._serve import serve_history  # noqa: PLC0415
+@click.option("--allow-host", multiple=True, metavar="NAME", help="Name under which it is reached. Repeatable.")
+@click.option("--no-auth", is_flag=True, help="Nobody has to sign in. On this machine only.")
+@click.option("--private-sinks", is_flag=True, help="Let alarms be sent to private addresses.")
+@click.option("--behind-proxy", is_flag=True, help="Trust X-Forwarded-For and -Proto of a proxy on this machine.")
+@click.option("--demo", is_flag=True, help="Fill a new database with a stream that drifts, without sign-in.")
+@click.option("--log", type=click.Choice(["json", "off"]), default="json", show_default=True, help="Log to stderr.")
+def serve(history: str | None, **options: Any) -> None:
+    """Show HISTORY in the browser; without it, run the service: monitors, pages and an HTTP interface."""
+    from gapdrift.cli._serve import serve_history, serve_monitors  # noqa: PLC0415
 
-    serve_history(database, options)
+    if history is None:
+        serve_monitors(options)
+    else:
+        serve_history(history, options)
+
+
+@app.command(
+    epilog=_examples(
+        "GAPDRIFT_TOKEN=... gapdrift push https://drift.example.org sales orders 'days/*.parquet'",
+        "gapdrift push http://127.0.0.1:8321 demo stations today.csv --rows",
+    )
+)
+@click.argument("url")
+@click.argument("project")
+@click.argument("monitor")
+@click.argument("place", metavar="FILES")
+@click.option("--rows", is_flag=True, help="Send the rows of one CSV, Parquet or JSON file as they are.")
+@click.option("--fail-on-drift", is_flag=True, help="Exit with code 3 if a window that is decided now has drift.")
+@reading_options
+def push(place: str, fail_on_drift: bool, **options: Any) -> None:
+    """Count FILES here and push their evidence to a MONITOR of a service: no row leaves this machine.
+
+    FILES are files, a folder or a glob, or a .gapdrift file of evidence. The token of the project is taken from the
+    environment variable GAPDRIFT_TOKEN.
+    """
+    from gapdrift.cli import ExitCode  # noqa: PLC0415
+    from gapdrift.cli._push import push_files  # noqa: PLC0415
+
+    drifted = push_files(place, _reading_options(options), options)
+    click.get_current_context().exit(ExitCode.DRIFT if drifted and fail_on_drift else ExitCode.DONE)
 
 
 @app.command(epilog=_examples("gapdrift demo", "gapdrift demo --windows 100"))

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from gapdrift._writing import write_file
+from gapdrift.cli._print import say
 from gapdrift.errors import InputError
 from gapdrift.history import History
 from gapdrift.overview.page import render_history
@@ -30,7 +31,7 @@ def show_history(url: str, options: dict[str, Any]) -> None:
     with History(url, create=False) as history:
         streams = [options["stream_name"]] if options["stream_name"] else history.streams()
         if not streams:
-            click.echo("The history has no stream yet.")
+            say("The history has no stream yet.")
             return
         for stream in streams:
             history.settings(stream)  # an unknown name is refused before anything is printed
@@ -49,11 +50,14 @@ def _show_window(history: History, streams: list[str], options: dict[str, Any]) 
     if len(streams) > 1:
         raise InputError(f"The history has the streams {', '.join(streams)}. Choose one with --stream-name.")
     result = read_result(history, streams[0], options["window"])
-    click.echo(result.to_json(indent=2) if options["as_json"] else result.summary())
+    if options["as_json"]:
+        click.echo(result.to_json(indent=2))
+    else:
+        say(result.summary())
     if options["html"]:
         sources = {"stream": streams[0], "window": str(options["window"])}
         result.to_html(options["html"], title=f"{streams[0]}, window {options['window']}", sources=sources)
-        click.echo(f"Written: {options['html']}", err=options["as_json"])
+        say(f"Written: {options['html']}", err=options["as_json"])
 
 
 def _show_streams(history: History, url: str, streams: list[str], options: dict[str, Any]) -> None:
@@ -70,21 +74,21 @@ def _show_streams(history: History, url: str, streams: list[str], options: dict[
         name = url if "://" not in url else "database"
         shown = os.fsencode(Path(name).name).decode(errors="replace")
         write_file(options["html"], render_history(timelines, reports, f"{shown}, {made}"))
-        click.echo(f"Written: {options['html']}")
+        say(f"Written: {options['html']}")
 
 
 def _print_stream(timeline: Timeline) -> None:
     zone, sentence = describe_state(timeline)
-    click.secho(summarise(timeline), bold=True)
-    click.secho(sentence, fg=STATE_COLOURS[zone])
+    say(summarise(timeline), bold=True)
+    say(sentence, fg=STATE_COLOURS[zone])
     head, *rows = list_windows(timeline)
     if not rows:
         return
     shown = rows[-PRINTED:]
     widths = [max(len(row[place]) for row in [head, *shown]) for place in range(len(head))]
     if len(rows) > PRINTED:
-        click.echo(f"The last {PRINTED} of them:")
+        say(f"The last {PRINTED} of them:")
     for place, row in enumerate([head, *shown]):
         line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
         colour = STATE_COLOURS[row[2]] if place and row[2] in {"warning", "drift"} else None
-        click.secho(line, fg=colour, dim=place == 0)
+        say(line, fg=colour, dim=place == 0)

@@ -37,7 +37,7 @@ reading_options = _combine(
 )
 
 detector_options = _combine(
-    click.option("--target", metavar="COLUMN", help="Column with the class label, compared as one more feature."),
+    click.option("--target", metavar="COLUMN", help="Column with the label: is P(y | x) as before?"),
     click.option("--category", "categories", multiple=True, metavar="COLUMN", help="Categorical column. Repeatable."),
     click.option(
         "--number", "numbers", multiple=True, metavar="COLUMN", help="Column of numbers, in CSV files. Repeatable."

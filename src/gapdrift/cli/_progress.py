@@ -1,5 +1,6 @@
-"""Progress bars, on a terminal only."""
+"""Progress bars, on a terminal that can draw them only."""
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,7 +21,7 @@ def progress(what: str, total: int | None, *, steps: bool = False) -> Iterator[C
     steps : bool, default False
         Whether progress is measured in steps, not in bytes.
     """
-    if not sys.stderr.isatty():
+    if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         yield lambda _: None
         return
     from rich.console import Console  # noqa: PLC0415

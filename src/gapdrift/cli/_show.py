@@ -11,6 +11,7 @@ import click
 import gapdrift as gd
 from gapdrift._writing import write_file
 from gapdrift.cli import ExitCode
+from gapdrift.cli._print import say, styled
 from gapdrift.cli._progress import progress
 
 __all__ = ["show_demo", "show_file", "show_result"]
@@ -38,8 +39,8 @@ def show_result(result: gd.DriftResult, sources: tuple[str, str], options: dict[
         click.echo(json.dumps({**result.to_dict(), "sources": named}, indent=2, allow_nan=False))
     else:
         first, *rest = result.summary().splitlines()
-        click.secho(first, bold=True, fg=VERDICT_COLOURS[result.drift])
-        click.echo("\n".join([*rest, *(f"Written: {path}" for path in written)]))
+        say(first, bold=True, fg=VERDICT_COLOURS[result.drift])
+        say("\n".join([*rest, *(f"Written: {path}" for path in written)]))
     if result.drift and options["fail_on_drift"]:
         return ExitCode.DRIFT
     is_undetermined = result.drift is None and (options["fail_on_undetermined"] or not result.n_window)
@@ -58,28 +59,28 @@ def show_demo(windows: int, seed: int, html: str) -> None:
     """Print the table that compares ways to treat missing values, then one result, and write its report."""
     from gapdrift.cli.demo import SCENARIOS, run_demo  # noqa: PLC0415
 
-    click.echo(
+    say(
         f"Weather readings, a fifth of the cells missing, 500 rows on each side. Alarms in {windows} windows, each "
         "against\na reference of its own, at a rate of false alarms of 5 %:\n"
     )
     widths = [max(len(name), 12) for name in SCENARIOS]
-    click.echo(" " * 33 + "  ".join(f"{name:>{width}}" for name, width in zip(SCENARIOS, widths, strict=True)))
+    say(" " * 33 + "  ".join(f"{name:>{width}}" for name, width in zip(SCENARIOS, widths, strict=True)))
     with progress("Testing", 7, steps=True) as advance:
         for line in run_demo(windows, seed):
             cells = [
-                click.style(f"{alarms:>{width - 6}}{'' if right else ' wrong':<6}", fg=None if right else "red")
+                styled(f"{alarms:>{width - 6}}{'' if right else ' wrong':<6}", fg=None if right else "red")
                 for alarms, right, width in zip(line.alarms, line.right, widths, strict=True)
             ]
             advance(1)
             click.echo(f"{line.method:33}" + "  ".join(cells))
-    click.echo("\nThe last window, in full:\n")
+    say("\nThe last window, in full:\n")
     detector = gd.DriftDetector(random_state=seed).fit(gd.datasets.stations(1_000, rng=seed))
     result = detector.test(gd.datasets.stations(1_000, rng=seed + 2, drift=True))
     first, *rest = result.summary().splitlines()
-    click.secho(first, bold=True, fg=VERDICT_COLOURS[result.drift])
-    click.echo("\n".join(rest))
+    say(first, bold=True, fg=VERDICT_COLOURS[result.drift])
+    say("\n".join(rest))
     result.to_html(html, sources={"reference": "1,000 readings", "window": "1,000 readings, a sensor failed"})
-    click.echo(f"\nReport to open: {Path(html).resolve()}")
+    say(f"\nReport to open: {Path(html).resolve()}")
 
 
 def _entry_lines(name: str, value: Any, indent: str) -> list[str]:

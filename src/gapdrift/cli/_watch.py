@@ -10,6 +10,7 @@ import click
 
 import gapdrift as gd
 from gapdrift.cli import ExitCode
+from gapdrift.cli._print import say
 from gapdrift.cli._progress import progress
 from gapdrift.cli._work import load_detector
 from gapdrift.files import open_files
@@ -46,7 +47,7 @@ def watch(reference: str, place: str, reading: Mapping[str, Any], options: dict[
         if options["as_json"]:
             click.echo(json.dumps(make_record(window, options["stream_name"]), allow_nan=False))
         elif options["everything"] or window.zone != "calm":
-            click.secho(_window_line(window), fg=ZONE_COLOURS[window.zone])
+            say(_window_line(window), fg=ZONE_COLOURS[window.zone])
 
     with ExitStack() as stack:
         history = stack.enter_context(History(options["history"])) if options["history"] else None
@@ -80,8 +81,15 @@ def _parse_length(text: str) -> int | str:
 
 
 def _make_sinks(options: dict[str, Any]) -> list[Sink]:
-    makers = {"jsonl": JsonLines, "prometheus": PrometheusTextfile, "webhook": Webhook}
-    return [make(options[name]) for name, make in makers.items() if options[name]]
+    sinks: list[Sink] = []
+    if options["jsonl"]:
+        sinks.append(JsonLines(options["jsonl"]))
+    if options["prometheus"]:
+        sinks.append(PrometheusTextfile(options["prometheus"]))
+    if options["webhook"]:
+        patience = {"timeout": options["webhook_timeout"], "retries": options["webhook_retries"]}
+        sinks.append(Webhook(options["webhook"], **patience))
+    return sinks
 
 
 def _window_line(window: WindowResult) -> str:
@@ -102,15 +110,15 @@ def _print_summary(summary: RunSummary, notes: list[str], as_json: bool) -> None
     decided = ", ".join(f"{count:,} {zone}" for zone, count in summary.zones.items() if count) or "none"
     stream = sys.stderr if as_json else None
     rows = summary.position - summary.first_row
-    click.echo(f"Rows {summary.first_row:,} to {summary.position:,} ({rows:,}). Windows: {decided}.", file=stream)
+    say(f"Rows {summary.first_row:,} to {summary.position:,} ({rows:,}). Windows: {decided}.", file=stream)
     skipped = {"late": summary.late_rows, "duplicate": summary.duplicate_rows, "without a time": summary.untimed_rows}
     for kind, count in skipped.items():
         if count:
-            click.echo(f"Note: {count:,} row(s) {kind} not counted since the start of the stream.", file=stream)
+            say(f"Note: {count:,} row(s) {kind} not counted since the start of the stream.", file=stream)
     for note in notes:
-        click.echo(f"Note: {note}", file=stream)
+        say(f"Note: {note}", file=stream)
     for name, reason in summary.undelivered.items():
-        click.echo(f"Note: the sink {name!r} did not get all windows: {reason}", file=stream)
+        say(f"Note: the sink {name!r} did not get all windows: {reason}", file=stream)
     for reasons in summary.parked.values():
         for reason in reasons:
-            click.echo(f"Note: {reason} It is parked in the history and not sent again.", file=stream)
+            say(f"Note: {reason} It is parked in the history and not sent again.", file=stream)

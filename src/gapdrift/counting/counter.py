@@ -244,6 +244,18 @@ class Counter:
         self._finish(found.sums, totals, bars)
         return found
 
+    def expected(self, rows: Encoded) -> Matrix:
+        """Centred expected scores of each row: (rows, columns)."""
+        found = np.empty((len(rows), len(self.profile.owner)))
+        bars = np.zeros((len(self.profile.owner), MAX_HISTOGRAM_CELLS), dtype=np.int64)
+        start = 0
+        for values, missing in _parts([rows], self._chunk):
+            scored = self._score(values, missing, bars)
+            for filled in self.filler.fill(scored.scores, scored.codes, scored.missing, self._totals()):
+                found[start + np.arange(len(values))[filled.rows]] = filled.expected
+            start += len(values)
+        return found
+
     def _totals(self) -> Any:
         return self.filler.totals()
 

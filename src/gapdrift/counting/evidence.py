@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from gapdrift.errors import EvidenceError
 from gapdrift.persistence.records import expect, stored
+from gapdrift.tables.facts import Facts, empty_facts
 
 __all__ = ["Evidence"]
 
@@ -32,6 +33,8 @@ class Evidence:
         Fingerprint of the fitted reference that counted; only evidence of one origin adds up.
     notes : frozenset of str
         Sentences for the user about the rows counted; adding unites them.
+    facts : Facts or None
+        What rows tell beside sums, such as extremes and new categories; None if the detector gathers none.
 
     Examples
     --------
@@ -50,6 +53,7 @@ class Evidence:
     sums: Mapping[str, NDArray[np.float64]]
     origin: str = ""
     notes: frozenset[str] = field(default_factory=frozenset)
+    facts: Facts | None = None
 
     def __post_init__(self) -> None:
         """Check the sums, and keep them from being changed from outside."""
@@ -76,6 +80,7 @@ class Evidence:
             {name: array + other.sums[name] for name, array in self.sums.items()},
             self.origin,
             self.notes | other.notes,
+            None if self.facts is None or other.facts is None else self.facts + other.facts,
         )
 
     def __radd__(self, other: Any) -> "Evidence":
@@ -84,11 +89,12 @@ class Evidence:
 
     def zero(self) -> "Evidence":
         """Evidence of no rows, which changes nothing it is added to."""
-        return Evidence(0, {name: np.zeros_like(array) for name, array in self.sums.items()}, self.origin)
+        facts = None if self.facts is None else empty_facts(len(self.facts.tallies))
+        return Evidence(0, {name: np.zeros_like(array) for name, array in self.sums.items()}, self.origin, facts=facts)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Let evidence travel between processes: a mapping proxy does not."""
-        return Evidence, (self.n_rows, dict(self.sums), self.origin, self.notes)
+        return Evidence, (self.n_rows, dict(self.sums), self.origin, self.notes, self.facts)
 
     def check_like(self, other: "Evidence") -> None:
         """Raise an `EvidenceError` where the other evidence was counted by another reference."""

@@ -27,7 +27,7 @@ from gapdrift.persistence.records import expect, expect_range, expect_shape, sto
 from gapdrift.tables.encoding import Encoded
 from gapdrift.tables.schema import MAX_COLUMNS, Schema
 
-__all__ = ["MAX_DEFAULT_BINS", "Profile", "fit_profile"]
+__all__ = ["MAX_DEFAULT_BINS", "Profile", "add_to_digest", "fit_profile"]
 
 
 MAX_DIRECT = 20
@@ -180,7 +180,7 @@ class Profile:
     def fingerprint(self) -> bytes:
         """Digest of every number that decides what a row contributes."""
         digest = hashlib.sha256()
-        _update(digest, self)
+        add_to_digest(digest, self)
         return digest.digest()
 
 
@@ -319,15 +319,15 @@ def _collision_bits(cells: NDArray[Any]) -> float:
     return float(-np.log2(np.clip(same, 1.0 / N_CELLS, 1.0)))
 
 
-def _update(digest: Any, value: Any) -> None:
+def add_to_digest(digest: Any, value: Any) -> None:
     """Add a value to a digest: arrays by their bytes, records by their fields, the rest by what they print."""
     if isinstance(value, np.ndarray):
         digest.update(repr((value.shape, value.dtype.str)).encode() + np.ascontiguousarray(value).tobytes())
     elif isinstance(value, tuple):
         for item in value:
-            _update(digest, item)
+            add_to_digest(digest, item)
     elif hasattr(value, "__dataclass_fields__"):
         for item in fields(value):
-            _update(digest, getattr(value, item.name))
+            add_to_digest(digest, getattr(value, item.name))
     else:
         digest.update(repr(value).encode())

@@ -173,7 +173,8 @@ class Detector(BaseEstimator, ABC):  # type: ignore[misc]
     def extended(self, evidence: Evidence) -> Self:
         """Copy of this detector that compares windows with more rows than those of its reference.
 
-        What was learned stays as it is; only the evidence of the reference grows.
+        What was learned stays as it is, the usual variation between batches as well (see ``with_batches`` for it); only
+        the evidence of the reference grows.
 
         Parameters
         ----------

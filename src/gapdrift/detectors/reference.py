@@ -65,12 +65,12 @@ Setting = str | int | float | bool | None | tuple[str | int, ...] | NameList
 """A parameter of a detector, as it is stored."""
 
 
-def detector_fields(reference: type, setting: Any = Setting) -> Mapping[str, Any]:
+def detector_fields(reference: Any, setting: Any = Setting) -> Mapping[str, Any]:
     """Fields of a stored detector, for its ``stored_fields``.
 
     Parameters
     ----------
-    reference : type
+    reference : type or union of types
         What the detector learns; has the properties ``n_bins`` and ``missing_shares``.
     setting : type
         What its parameters are stored as.
@@ -401,6 +401,8 @@ def compare_all_rows(detector: ReferenceDetector, parts: Iterable[Evidence], sam
         own, plain = reference.count_own(sample), reference.count(sample)
         sums = {name: total + own.sums[name] - plain.sums[name] for name, total in evidence.sums.items()}
         evidence = replace(evidence, sums=sums)
+    # Of rows that were learned from, a reference may know what others tell of them.
+    evidence += getattr(reference, "correction", evidence.zero())
     notes = (*reference.notes, execution.sample_note(evidence.n_rows, len(sample)))
     detector._adopt(replace(reference, evidence=replace(evidence, notes=frozenset()), notes=notes))
 

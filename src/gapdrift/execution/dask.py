@@ -7,6 +7,7 @@ import numpy as np
 
 from gapdrift._threads import limit_threads
 from gapdrift.counting.evidence import Evidence
+from gapdrift.errors import InputError
 from gapdrift.execution import Count, Fitted
 
 __all__ = ["DaskEngine"]
@@ -26,6 +27,7 @@ class DaskEngine:
         """Evidence of all partitions, added up; an empty list if there are no partitions."""
         import dask  # noqa: PLC0415
 
+        _check_table(rows)
         kept = rows[[name for name in rows.columns if str(name) not in like.ignored_columns_]]
         # The function becomes one node of the task graph, instead of a copy in each task.
         shared = dask.delayed(count, pure=False, traverse=False)
@@ -39,6 +41,7 @@ class DaskEngine:
         import dask  # noqa: PLC0415
         import pandas as pd  # noqa: PLC0415
 
+        _check_table(rows)
         parts = rows.to_delayed()
         sizes = np.array(dask.compute(*(dask.delayed(len)(part) for part in parts)), dtype=np.intp)
         n_rows = int(sizes.sum())
@@ -47,6 +50,15 @@ class DaskEngine:
         places = [chosen[(chosen >= start) & (chosen < stop)] - start for start, stop in pairwise(bounds.tolist())]
         taken = dask.compute(*(dask.delayed(_take)(part, place) for part, place in zip(parts, places, strict=True)))
         return pd.concat(taken, ignore_index=True), n_rows, rows
+
+
+def _check_table(rows: Any) -> None:
+    """Raise an `InputError` for a Dask collection that is no table."""
+    if not hasattr(rows, "columns"):
+        raise InputError(
+            f"Got a Dask {type(rows).__name__}, expected a Dask DataFrame. Use to_frame() of a series, or "
+            "dask.dataframe.from_dask_array for an array."
+        )
 
 
 def _count_partition(count: Count, part: Any) -> Evidence:

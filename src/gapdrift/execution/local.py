@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from gapdrift._text import install_hint
 from gapdrift._writing import cannot_be_kept
 from gapdrift.counting.evidence import Evidence
 from gapdrift.errors import InputError
@@ -119,7 +120,7 @@ def _run_query(rows: Any) -> Iterator[Any]:
 
             yield from pa.RecordBatchReader.from_stream(rows)
     except ImportError as error:
-        raise InputError(f"Reading a {type(rows).__name__} needs pyarrow: pip install 'gapdrift[cli]'.") from error
+        raise InputError(f"Reading a {type(rows).__name__} needs pyarrow: {install_hint('cli')}.") from error
     except Exception as error:
         # Whatever the library that runs the query raises: its own message says what is wrong with the query.
         raise InputError(

@@ -9,6 +9,7 @@ from gapdrift._lazy import attach
 
 if TYPE_CHECKING:
     from gapdrift.files._arrow import CHUNK_ROWS
+    from gapdrift.files._find import list_files
     from gapdrift.files._formats import FORMATS
     from gapdrift.files._reading import Reading
     from gapdrift.files._sample import sample_rows
@@ -23,6 +24,7 @@ __all__ = [
     "KnownFile",
     "Reading",
     "TableFiles",
+    "list_files",
     "open_files",
     "sample_rows",
 ]
@@ -37,6 +39,7 @@ __getattr__, __dir__ = attach(
         "KnownFile": "gapdrift.files._tracking",
         "Reading": "gapdrift.files._reading",
         "TableFiles": "gapdrift.files._table_files",
+        "list_files": "gapdrift.files._find",
         "open_files": "gapdrift.files._table_files",
         "sample_rows": "gapdrift.files._sample",
     },

@@ -1,5 +1,6 @@
 """CSV files as tables of text. Separator, decimal mark and encoding are detected from the first lines."""
 
+import codecs
 import csv
 import io
 import re
@@ -8,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from gapdrift._validation import shown
 from gapdrift.errors import InputError
 
 __all__ = ["COMPRESSIONS", "MISSING_WORDS", "CsvDialect", "has_all_cells", "read_csv"]
@@ -55,16 +57,17 @@ class CsvDialect:
 
     def __post_init__(self) -> None:
         """Check separator, decimal mark and encoding."""
-        if self.decimal not in {None, ".", ","}:
-            raise InputError(f"The decimal mark is {self.decimal!r}, expected one of '.' and ','.")
-        if self.separator is not None and (len(self.separator) != 1 or not self.separator.isascii()):
-            raise InputError(f"The separator is {self.separator!r}, expected one ASCII character, such as ';'.")
+        if self.decimal not in (None, ".", ","):
+            raise InputError(f"The decimal mark is {shown(self.decimal)}, expected one of '.' and ','.")
+        separator = self.separator
+        if separator is not None and (not isinstance(separator, str) or len(separator) != 1 or not separator.isascii()):
+            raise InputError(f"The separator is {shown(separator)}, expected one ASCII character, such as ';'.")
         try:
             known = self.encoding is None or bool("a".encode(self.encoding).decode(self.encoding))
         except (LookupError, TypeError, ValueError):
             known = False
         if not known:
-            raise InputError(f"The encoding is {self.encoding!r}, expected one such as utf-8, latin-1 or utf-16.")
+            raise InputError(f"The encoding is {shown(self.encoding)}, expected one such as utf-8, latin-1 or utf-16.")
 
 
 def read_csv(path: Path, known: CsvDialect, notes: set[str], limit: int | None = None) -> Iterator[tuple[Any, int]]:
@@ -185,7 +188,9 @@ def _read_start(path: Path) -> bytes:
 
 
 def _detect_encoding(data: bytes, path: Path, notes: set[str]) -> str:
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+    if data.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+        return "utf-32"
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
     for first_bytes, name in FIRST_BYTES.items():
         if data.startswith(first_bytes):

@@ -11,7 +11,7 @@ from gapdrift._writing import copy_pipe
 from gapdrift.errors import InputError
 from gapdrift.files._formats import FORMATS, ROTATED, all_endings, format_of
 
-__all__ = ["as_place", "find_files", "reading_order"]
+__all__ = ["as_place", "find_files", "list_files", "reading_order"]
 
 STANDARD_INPUT = Path("/dev/stdin")
 DESCRIPTORS = (Path("/dev/fd"), Path("/proc/self/fd"))
@@ -46,6 +46,14 @@ def find_files(place: str, file_format: str | None, owner: object) -> tuple[Path
         return tuple(_readable(path, owner) for path in found)
     except (OSError, RuntimeError) as error:
         raise InputError(f"{place!a} cannot be read: {getattr(error, 'strerror', None) or error}.") from error
+
+
+def list_files(place: str, file_format: str | None = None) -> tuple[Path, ...]:
+    """Files behind a path, a folder or a glob, as `find_files` finds them; none if they cannot be found."""
+    try:
+        return () if place == "-" else _find(as_place(place), file_format)
+    except (OSError, RuntimeError, ValueError):
+        return ()
 
 
 def _readable(path: Path, owner: object) -> Path:

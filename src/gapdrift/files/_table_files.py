@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from gapdrift._text import install_hint
 from gapdrift._validation import check_choice
 from gapdrift.errors import InputError, ParameterError
 from gapdrift.files._cells import NONE, CellConverter, converter_like, infer_kinds
@@ -303,7 +304,7 @@ def _require_pyarrow() -> None:
     try:
         import pyarrow as pa  # noqa: F401, PLC0415
     except ImportError as error:
-        raise InputError("Reading files needs pyarrow: pip install 'gapdrift[cli]'.") from error
+        raise InputError(f"Reading files needs pyarrow: {install_hint('cli')}.") from error
 
 
 def _with_common_types(table: Any) -> Any:

@@ -1,5 +1,6 @@
 """Rows of files that are new since the last run. Files are recognised by their content, whatever their names are."""
 
+import codecs
 import hashlib
 import os
 import time
@@ -254,7 +255,7 @@ class FileTracker:
         """Content of a file; None for a compressed file that is still being written."""
         offsets = sorted({one.n_bytes for one in self._known.values()})
         try:
-            return _read_content(path, offsets, is_text=self._files.is_text)
+            return _read_content(path, offsets, self._files.reading.encoding, is_text=self._files.is_text)
         except OSError as error:
             if time.time() - path.stat().st_mtime > SETTLED_SECONDS:
                 raise InputError(f"{path} cannot be read: {error}.") from error
@@ -405,7 +406,7 @@ def _fingerprint(path: Path) -> str:
         return hashlib.sha256(head + file.read(END_BYTES)).hexdigest()
 
 
-def _read_content(path: Path, offsets: Sequence[int], *, is_text: bool) -> _Content:
+def _read_content(path: Path, offsets: Sequence[int], encoding: str | None, *, is_text: bool) -> _Content:
     """Content of a file, read once; the digests of its beginnings are taken at some offsets."""
     import pyarrow as pa  # noqa: PLC0415
 
@@ -417,7 +418,7 @@ def _read_content(path: Path, offsets: Sequence[int], *, is_text: bool) -> _Cont
     line_break, last_line = b"", b""
     with pa.input_stream(str(path), compression=codec) as stream:
         while block := stream.read(BLOCK_BYTES):
-            line_break = line_break or _line_break(block)
+            line_break = line_break or _line_break(block, encoding)
             start = 0
             while left and left[0] <= n_bytes + len(block):
                 stop = left.pop(0) - n_bytes
@@ -437,12 +438,18 @@ def _read_content(path: Path, offsets: Sequence[int], *, is_text: bool) -> _Cont
     )
 
 
-def _line_break(block: bytes) -> bytes:
-    if block.startswith(b"\xff\xfe"):
-        return b"\n\x00"
-    if block.startswith(b"\xfe\xff"):
-        return b"\x00\n"
-    return b"\r" if b"\r" in block and b"\n" not in block else b"\n"
+def _line_break(block: bytes, encoding: str | None) -> bytes:
+    """Bytes of a line break, in the encoding that was said or that the first bytes of a file say."""
+    marks = {
+        codecs.BOM_UTF32_LE: "utf-32-le",
+        codecs.BOM_UTF32_BE: "utf-32-be",
+        codecs.BOM_UTF16_LE: "utf-16-le",
+        codecs.BOM_UTF16_BE: "utf-16-be",
+    }
+    marked = next((name for mark, name in marks.items() if block.startswith(mark)), None)
+    said = codecs.lookup(encoding).name if encoding else "utf-8"
+    used = marked or (said if said in marks.values() else "utf-8")
+    return "\r".encode(used) if b"\r" in block and b"\n" not in block else "\n".encode(used)
 
 
 def _after_last(block: bytes, line_break: bytes) -> int:

@@ -11,6 +11,7 @@ from gapdrift.counting.profile import N_AVERAGED, Profile
 from gapdrift.counting.statistics import squares_of, sums_of
 from gapdrift.inference.combination import Component, combine, matched_filter, min_p, sidak, wald
 from gapdrift.inference.contrast import Contrast, Sample, Shape, compare, covariance_of, entry_p_values, standardised
+from gapdrift.inference.levels import with_levels
 from gapdrift.inference.null import N_DRAWS, Null
 from gapdrift.inference.observed import (
     ColumnTest,
@@ -34,6 +35,7 @@ __all__ = [
     "holm",
     "make_comparison",
     "missingness_finding",
+    "sound_products",
     "values_finding",
 ]
 
@@ -179,8 +181,9 @@ def make_comparison(
     if crossed.size:
         mechanism = mechanism_p_values(crossed, crossed_shape, reference.sums["crossed"], window.sums["crossed"])
     explained = explained_by(mechanism)
+    columns = column_tests(axes, reference.sums["cells"], window.sums["cells"], explained, nulls[2].tests)
     observed = ObservedTests(
-        column_tests(axes, reference.sums["cells"], window.sums["cells"], explained, nulls[2].tests),
+        with_levels(columns, axes, reference.facts, window.facts, explained),
         crossed_test(crossed, crossed_shape, reference.sums, window.sums, explained),
         mechanism,
         explained,
@@ -260,11 +263,8 @@ def values_finding(comparison: Comparison) -> Finding:
 def _distributions(comparison: Comparison) -> tuple[Component | None, float, float]:
     """Test of the distribution of each column, by its observed cells."""
     tests = [test for test in comparison.observed.columns if test is not None]
-    if not tests:
-        return None, OBSERVED_WEIGHT, 0.0
-    surest = min(tests)
-    found = comparison.observed_null.component("distributions", surest.p_value, len(tests))
-    return found, OBSERVED_WEIGHT, surest.effect_size
+    found = comparison.observed_null.distributions_test(np.array([test.p_value for test in tests]))
+    return found, OBSERVED_WEIGHT, min(tests).effect_size if tests else 0.0
 
 
 def _interactions(comparison: Comparison) -> tuple[Component | None, float, float]:
@@ -274,7 +274,7 @@ def _interactions(comparison: Comparison) -> tuple[Component | None, float, floa
     if not len(tested):
         return None, OBSERVED_WEIGHT, 0.0
     surest = tested[crossed.p_values[tested].argmin()]
-    found = comparison.observed_null.component("interactions", float(crossed.p_values[surest]), len(tested))
+    found = comparison.observed_null.interactions_test(float(crossed.p_values[surest]), len(tested))
     return found, OBSERVED_WEIGHT, float(crossed.effects[surest])
 
 
@@ -428,18 +428,7 @@ def _dependence(comparison: Comparison) -> Component | None:
     missing, that line was learned from other rows than it is applied to: what that explains is taken off.
     """
     profile, layout = comparison.profile, comparison.profile.layout
-    pairs = comparison.cautious.part(layout.dependence)
-    first, second = (profile.owner[profile.paired[places]] for places in layout.pairs)
-    explained = np.maximum(comparison.observed.explained[first], comparison.observed.explained[second])
-    away = np.maximum(np.abs(standardised(pairs)), 1e-9)
-    pairs = pairs.scaled(np.maximum(away - explained, 0.0) / away)
-    sound = np.ones(len(first), dtype=bool)
-    for rates, n_rows in zip(comparison.missing_rates, (pairs.n_reference, pairs.n_window), strict=True):
-        share = 1.0 - rates
-        sound &= np.where(first == second, share[first], share[first] * share[second]) * n_rows >= MIN_TOGETHER
-    learned = _is_learned(comparison)
-    sound &= learned[first] & learned[second]
-    pairs = replace(pairs, usable=pairs.usable & sound, smooth=pairs.smooth & sound)
+    pairs = sound_products(comparison)
     if not profile.direct:
         return min_p("dependence", pairs, None)
     draws = _draws(comparison.values_null, layout.dependence)
@@ -459,6 +448,23 @@ def _dependence(comparison: Comparison) -> Component | None:
     together = _as_a_whole("dependence", pairs, difference, covariance, draws[:, smooth], max(freedom, 1))
     filtered = matched_filter("dependence", standardised(pairs)[smooth], correlation, draws[:, smooth], freedom)
     return combine("dependence", [(one_by_one, 0.5), (filtered, 0.3), (together, 0.2)])
+
+
+def sound_products(comparison: Comparison) -> Contrast:
+    """Products of expected scores, without what changed conditions explain; those of too few rows are not usable."""
+    profile, layout = comparison.profile, comparison.profile.layout
+    pairs = comparison.cautious.part(layout.dependence)
+    first, second = (profile.owner[profile.paired[places]] for places in layout.pairs)
+    explained = np.maximum(comparison.observed.explained[first], comparison.observed.explained[second])
+    away = np.maximum(np.abs(standardised(pairs)), 1e-9)
+    pairs = pairs.scaled(np.maximum(away - explained, 0.0) / away)
+    sound = np.ones(len(first), dtype=bool)
+    for rates, n_rows in zip(comparison.missing_rates, (pairs.n_reference, pairs.n_window), strict=True):
+        share = 1.0 - rates
+        sound &= np.where(first == second, share[first], share[first] * share[second]) * n_rows >= MIN_TOGETHER
+    learned = _is_learned(comparison)
+    sound &= learned[first] & learned[second]
+    return replace(pairs, usable=pairs.usable & sound, smooth=pairs.smooth & sound)
 
 
 def _is_learned(comparison: Comparison) -> Mask:

@@ -30,9 +30,11 @@ __all__ = [
     "CrossedShape",
     "CrossedTest",
     "column_tests",
+    "crossed_owner",
     "crossed_test",
     "describe_crossed",
     "explained_by",
+    "less_surely",
     "mechanism_p_values",
     "merge_cells",
     "product_entries",
@@ -108,7 +110,7 @@ class CrossedShape:
         """Check that what was read from a file is about these products."""
         n_entries = len(product_entries(crossed)[0]) + len(crossed.triples[0]) if crossed.size else 0
         expect_shape(self.variance, (n_entries,), "the variance of the products")
-        expect_shape(self.own_kurtosis, (len(_owner(crossed)),), "own kurtosis")
+        expect_shape(self.own_kurtosis, (len(crossed_owner(crossed)),), "own kurtosis")
 
 
 class CrossedTest(NamedTuple):
@@ -279,13 +281,13 @@ def product_entries(crossed: CrossedSums) -> tuple[Indices, Indices]:
         return none, none
     size = crossed.n_columns + len(crossed.numbers)
     first, second = np.triu_indices(size)
-    owner = _owner(crossed)
+    owner = crossed_owner(crossed)
     is_folded = np.arange(size) >= crossed.n_columns
     kept = (owner[first] != owner[second]) | (~is_folded[first] & is_folded[second])
     return first[kept], second[kept]
 
 
-def _owner(crossed: CrossedSums) -> Indices:
+def crossed_owner(crossed: CrossedSums) -> Indices:
     """Input column behind each u and w."""
     return np.concatenate([crossed.owner, crossed.owner[crossed.numbers]]) if crossed.size else crossed.owner[:0]
 
@@ -294,7 +296,7 @@ def describe_crossed(crossed: CrossedSums, rows: NDArray[np.float32]) -> Crossed
     """Distribution of the products in rows of the reference, given by `CrossedSums.rows`."""
     if not crossed.size:
         return CrossedShape(*(np.zeros(0) for _ in range(4)))
-    owner = _owner(crossed)
+    owner = crossed_owner(crossed)
     values, present = rows[:, : len(owner)].astype(float), rows[:, len(owner) :].astype(float)
     wide = present[:, owner]
     counts = np.maximum(wide.sum(axis=0), 1.0)
@@ -350,7 +352,7 @@ def crossed_test(
         From `explained_by`.
     """
     first, second = product_entries(crossed)
-    owner = _owner(crossed)
+    owner = crossed_owner(crossed)
     one, two, three = (crossed.owner[part] for part in crossed.triples)
     pairs = np.column_stack([owner[first], owner[second], owner[second]])
     columns = np.concatenate([pairs, np.column_stack([one, two, three])])
@@ -375,7 +377,7 @@ def crossed_test(
 
 def _means(crossed: CrossedSums, sums: Sums, first: Indices, second: Indices) -> tuple[Vector, Vector]:
     """Covariances over the rows with both cells, then means of triples; and the rows of each."""
-    size, owner = crossed.n_columns + len(crossed.numbers), _owner(crossed)
+    size, owner = crossed.n_columns + len(crossed.numbers), crossed_owner(crossed)
     matrix = sums["crossed"]
     counts = matrix[size + owner[first], size + owner[second]]
     safe = np.maximum(counts, 1.0)
@@ -417,7 +419,7 @@ def mechanism_p_values(crossed: CrossedSums, shape: CrossedShape, reference: Mat
     between the sides. Under MCAR it is 0 on both, whatever the rates.
     """
     p_values = np.ones(crossed.n_inputs)
-    size, owner = crossed.n_columns + len(crossed.numbers), _owner(crossed)
+    size, owner = crossed.n_columns + len(crossed.numbers), crossed_owner(crossed)
     if not size:
         return p_values
     few = np.maximum(MIN_MISSING, shape.own_kurtosis * ROWS_PER_HEAVINESS)[:, None]

@@ -4,7 +4,7 @@ Rows of the reference are weighed by random numbers (a multiplier bootstrap): we
 two samples do. The same weights give the draws of `Null`, so that all tests of the values are simulated together.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
@@ -13,7 +13,7 @@ from scipy.special import chdtrc, ndtr
 
 from gapdrift._typing import Indices, Matrix, Vector
 from gapdrift.counting.observed import TRIPLE_REACH, CrossedSums
-from gapdrift.inference.combination import Component, effective_number, sidak, sidak_all
+from gapdrift.inference.combination import Component, combine, effective_number, sidak, sidak_all
 from gapdrift.inference.null import N_DRAWS, Null
 from gapdrift.inference.observed import (
     MIN_CELL,
@@ -39,6 +39,9 @@ MAX_WEIGHED = 256
 MAX_SIMULATED = 300
 """Columns whose distributions are simulated, at most; more are taken to depend on each other as these do."""
 
+SMALLEST_SHARE = 0.6
+"""Weight of the smallest p-value of columns; the rest is that of all together."""
+
 NO_WEIGHT = 0.01
 """Share of chance below which correlations are taken as they are."""
 
@@ -54,8 +57,10 @@ class ObservedNull:
         Independent tests that those of each column are worth.
     distributions : (draws,) array
         Smallest p-value of columns.
+    together : (draws,) array
+        -2 log p, summed over columns (Fisher).
     n_columns : int
-        Columns that it is the smallest of.
+        Columns that these are of.
     interactions : (draws,) array
         Smallest p-value of products.
     n_products : int
@@ -64,6 +69,7 @@ class ObservedNull:
 
     tests: Vector
     distributions: Vector
+    together: Vector
     n_columns: int
     interactions: Vector
     n_products: int
@@ -75,18 +81,45 @@ class ObservedNull:
         for draws in (self.distributions, self.interactions):
             expect_shape(draws, (N_DRAWS,), f"{N_DRAWS} draws")
             expect(bool(np.all((draws >= 0.0) & (draws <= 1.0))), "p-values from 0 to 1")
+        expect_shape(self.together, (N_DRAWS,), f"{N_DRAWS} draws")
+        expect(bool(np.all(self.together >= 0.0)), "sums of logarithms from 0")
         expect(min(self.n_columns, self.n_products) >= 0, "numbers of columns and products")
 
-    def component(self, name: str, smallest: float, number: int) -> Component:
-        """Test of all columns or products by the smallest p-value of so many: ``distributions`` or ``interactions``."""
-        simulated = self.distributions if name == "distributions" else self.interactions
-        of = self.n_columns if name == "distributions" else self.n_products
-        if not of:
-            # None of them was usable in the reference: whatever they are, they are taken as independent.
-            return Component(name, sidak(smallest, number), simulated, degrees_of_freedom=number)
-        worth = effective_number(simulated)
-        now = max(worth * number / of, 1.0)
-        return Component(name, sidak(smallest, now), sidak_all(simulated, worth), degrees_of_freedom=number)
+    def distributions_test(self, p_values: Vector) -> Component | None:
+        """Test of all columns by the p-values of some: the smallest, and all together; None where there is none."""
+        number = len(p_values)
+        if not number:
+            return None
+        smallest = _smallest("distributions", float(p_values.min()), number, self.distributions, self.n_columns)
+        if min(number, self.n_columns) < 2:
+            return smallest
+        both: list[tuple[Component | None, float]] = [
+            (smallest, SMALLEST_SHARE),
+            (self._all_columns(p_values), 1.0 - SMALLEST_SHARE),
+        ]
+        found = combine("distributions", both)
+        return None if found is None else replace(found, degrees_of_freedom=number)
+
+    def _all_columns(self, p_values: Vector) -> Component:
+        """Fisher's test; its sum is a scaled chi-square with the mean and the variance of the draws."""
+        mean, variance = self.together.mean(), max(self.together.var(), 1e-9)
+        scale, freedom = variance / (2.0 * mean), 2.0 * mean**2 / variance
+        now = freedom * len(p_values) / self.n_columns
+        found = float(chdtrc(now, -2.0 * np.log(np.maximum(p_values, SMALLEST_P)).sum() / scale))
+        return Component("distributions", found, chdtrc(freedom, self.together / scale))
+
+    def interactions_test(self, smallest: float, number: int) -> Component:
+        """Test of all products by the smallest p-value of so many."""
+        return _smallest("interactions", smallest, number, self.interactions, self.n_products)
+
+
+def _smallest(name: str, smallest: float, number: int, simulated: Vector, n_simulated: int) -> Component:
+    if not n_simulated:
+        # None of them was usable in the reference: whatever they are, they are taken as independent.
+        return Component(name, sidak(smallest, number), simulated, degrees_of_freedom=number)
+    worth = effective_number(simulated)
+    now = max(worth * number / n_simulated, 1.0)
+    return Component(name, sidak(smallest, now), sidak_all(simulated, worth), degrees_of_freedom=number)
 
 
 def describe_observed(
@@ -112,29 +145,33 @@ def describe_observed(
     """
     chosen = np.linspace(0, len(cells) - 1, min(len(cells), MAX_WEIGHED)).astype(np.intp)
     weights = _weights(statistics[chosen], null)
-    tests, smallest, n_columns = _simulated_columns(axes, cells[chosen], weights)
+    tests, smallest, together, n_columns = _simulated_columns(axes, cells[chosen], weights)
     products, n_products = _product_p_values(*crossed, chosen, weights)
-    return ObservedNull(tests, smallest, n_columns, products, n_products)
+    return ObservedNull(tests, smallest, together, n_columns, products, n_products)
 
 
-def _simulated_columns(axes: tuple[HistogramAxis, ...], cells: Indices, weights: Single) -> tuple[Vector, Vector, int]:
-    """Independent tests that those of each column are worth, smallest p-values, and the columns they are of."""
-    tests, smallest = np.ones(len(axes)), np.ones(N_DRAWS)
+def _simulated_columns(
+    axes: tuple[HistogramAxis, ...], cells: Indices, weights: Single
+) -> tuple[Vector, Vector, Vector, int]:
+    """Independent tests that those of each column are worth, smallest p-values, Fisher's sums, and their columns."""
+    tests, smallest, together = np.ones(len(axes)), np.ones(N_DRAWS), np.zeros(N_DRAWS)
     places = np.unique(np.linspace(0, len(axes) - 1, MAX_SIMULATED).astype(np.intp)).tolist() if axes else []
     merged = {place: _merged_column(axes[place], cells[:, place]) for place in places}
     columns = {place: column for place, column in merged.items() if column is not None}
     if not columns:
-        return tests, _uniform(2), 0
+        return tests, _uniform(2), together, 0
     ends = np.cumsum([0, *(column.marked.shape[1] for column in columns.values())]).tolist()
     sums = weights @ np.hstack([column.marked for column in columns.values()])
     for start, stop, (place, column) in zip(ends[:-1], ends[1:], columns.items(), strict=True):
         p_values = _column_p_values(column, sums[:, start:stop])
         least = p_values.min(axis=0)
         tests[place] = min(effective_number(least), len(p_values))
-        smallest = np.minimum(smallest, sidak_all(least, tests[place]))
+        adjusted = sidak_all(least, tests[place])
+        smallest = np.minimum(smallest, adjusted)
+        together -= 2.0 * np.log(np.maximum(adjusted, SMALLEST_P))
     others = np.setdiff1d(np.arange(len(axes)), list(columns))
     tests[others] = max(tests[list(columns)])
-    return tests, smallest, len(columns)
+    return tests, smallest, together, len(columns)
 
 
 @cache

@@ -1,12 +1,30 @@
 """Results: the records that detectors return.
 
 A `DriftResult` holds a `Finding` about the values and one about what is missing, a `FeatureFinding` for each column,
-with its `Histogram`, and a `BinFinding` for each region of similar rows; where the reference is made of batches, also a
-`UsualVariation`, the window among them, with a `BatchStrip` for each column. It can be shown as text, JSON, Markdown,
-an HTML page or a chart.
+with its `Histogram`, a `PairFinding` for each pair of columns whose relation differs, with a `PairSide` for each side,
+and a `BinFinding` for each region of similar rows; where the reference is made of batches, also a `UsualVariation`, the
+window among them, with a `BatchStrip` for each column. It can be shown as text, JSON, Markdown, HTML or a chart.
 """
 
-from gapdrift.results.result import BinFinding, DriftResult, FeatureFinding, Finding, Histogram
+from gapdrift.results.result import (
+    BinFinding,
+    DriftResult,
+    FeatureFinding,
+    Finding,
+    Histogram,
+    PairFinding,
+    PairSide,
+)
 from gapdrift.results.usual import BatchStrip, UsualVariation
 
-__all__ = ["BatchStrip", "BinFinding", "DriftResult", "FeatureFinding", "Finding", "Histogram", "UsualVariation"]
+__all__ = [
+    "BatchStrip",
+    "BinFinding",
+    "DriftResult",
+    "FeatureFinding",
+    "Finding",
+    "Histogram",
+    "PairFinding",
+    "PairSide",
+    "UsualVariation",
+]

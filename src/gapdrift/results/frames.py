@@ -17,6 +17,9 @@ LIBRARIES = ("pandas", "polars")
 
 Row = dict[str, Any]
 
+NESTED = frozenset({"histogram", "new_categories", "range_reference", "range_window"})
+"""Fields of a `FeatureFinding` that are no single value."""
+
 
 def make_frame(result: DriftResult, part: str, library: str | None) -> Any:
     """Table of one part of a result, made by ``library`` or by the first of `LIBRARIES` that is installed."""
@@ -39,7 +42,7 @@ def _frame_class(library: str | None) -> Any:
 def _feature_rows(result: DriftResult) -> list[Row]:
     rows = []
     for feature in rank_features(result):
-        row = {name: value for name, value in vars(feature).items() if name != "histogram"}
+        row = {name: value for name, value in vars(feature).items() if name not in NESTED}
         untested = [] if feature.tested else ["p_value", "adjusted_p_value", "effect_size"]
         untested += [] if feature.missing_tested else ["missing_p_value", "adjusted_missing_p_value"]
         rows.append({**row, **dict.fromkeys(untested)})
@@ -55,5 +58,27 @@ def _bin_rows(result: DriftResult) -> list[Row]:
     return rows
 
 
-PARTS: Mapping[str, Callable[[DriftResult], list[Row]]] = {"features": _feature_rows, "bins": _bin_rows}
+def _pair_rows(result: DriftResult) -> list[Row]:
+    return [
+        {
+            "first": pair.first,
+            "second": pair.second,
+            "p_value": pair.p_value,
+            "adjusted_p_value": pair.adjusted_p_value,
+            "effect_size": pair.effect_size,
+            "is_straight": pair.is_straight,
+            "correlation_reference": pair.reference.correlation,
+            "correlation_window": pair.window.correlation,
+            "rows_reference": pair.reference.n_rows,
+            "rows_window": pair.window.n_rows,
+        }
+        for pair in result.pairs
+    ]
+
+
+PARTS: Mapping[str, Callable[[DriftResult], list[Row]]] = {
+    "features": _feature_rows,
+    "bins": _bin_rows,
+    "pairs": _pair_rows,
+}
 """Function that gives the rows of each part."""

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
+from gapdrift._text import printable
 from gapdrift._writing import write_file
 from gapdrift.errors import ParameterError
 from gapdrift.persistence.records import expect, stored
@@ -16,7 +17,16 @@ from gapdrift.results.usual import UsualVariation
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["BinFinding", "DriftResult", "FeatureFinding", "Finding", "Histogram", "PlainSetting"]
+__all__ = [
+    "BinFinding",
+    "DriftResult",
+    "FeatureFinding",
+    "Finding",
+    "Histogram",
+    "PairFinding",
+    "PairSide",
+    "PlainSetting",
+]
 
 Plain = bool | int | float | str | None
 
@@ -87,6 +97,15 @@ class Histogram:
         Limits of the intervals, one more than there are intervals; empty for a column of categories.
     reference, window : tuple of float
         Share of the observed cells in each category or interval; all 0 for a side without observed cells.
+    n_reference, n_window : int
+        Numbers of observed cells.
+    new : tuple of str
+        Those of the labels that occur in the window only.
+
+    Notes
+    -----
+    Intervals cover the values of both sides, but for half a percent at either end, which the outermost hold. A column
+    of numbers of which the reference has only a few different ones has labels.
 
     Examples
     --------
@@ -98,9 +117,13 @@ class Histogram:
     edges: tuple[float, ...]
     reference: tuple[float, ...]
     window: tuple[float, ...]
+    n_reference: int = 0
+    n_window: int = 0
+    new: tuple[str, ...] = ()
 
     def check_stored(self) -> None:
         """Check what was read from a file: as many shares as intervals or labels."""
+        expect(self.n_reference >= 0 and self.n_window >= 0, "numbers of cells from 0")
         n_shares = len(self.labels) or max(len(self.edges) - 1, 0)
         expect(len(self.reference) == n_shares == len(self.window), "as many shares as intervals")
 
@@ -127,6 +150,13 @@ class FeatureFinding:
     tested, missing_tested : bool
         Whether the values, and the share of missing cells, were tested. They are not if the detector does not test
         single columns, or if a side has no value. All numbers are there in any case, so that columns can be sorted.
+    range_reference, range_window : tuple of float, or None
+        Smallest and largest number; None for categories, without values, and if the detector does not keep them.
+    n_new_categories, n_new_cells : int
+        Categories of the window that the reference does not have, and the cells that hold them. Numbers count as
+        categories if the reference has only a few different ones.
+    new_categories : mapping of str to int
+        The most frequent of them, with their counts.
     effect_unit : str
         "standard deviations" for numbers: by how many the mean or the spread of the column's normal scores changed, so
         that a column of any shape has the same unit; what lies beyond the reference counts as its outermost values.
@@ -155,6 +185,11 @@ class FeatureFinding:
     histogram: Histogram | None = None
     tested: bool = False
     missing_tested: bool = False
+    range_reference: tuple[float, float] | None = None
+    range_window: tuple[float, float] | None = None
+    n_new_categories: int = 0
+    n_new_cells: int = 0
+    new_categories: Mapping[str, int] = field(default_factory=dict)
     effect_unit: str = ""
     observed_reference: int = 0
     observed_window: int = 0
@@ -165,6 +200,79 @@ class FeatureFinding:
         expect(0 <= self.missing_reference <= 1 and 0 <= self.missing_window <= 1, "missing shares from 0 to 1")
         p_values = (self.p_value, self.adjusted_p_value, self.missing_p_value, self.adjusted_missing_p_value)
         expect(all(0 < p <= 1 for p in p_values), "p-values above 0, at most 1")
+
+
+@stored
+@dataclass(frozen=True)
+class PairSide:
+    """Two columns on one side, as normal scores: the reference has the mean 0 and the standard deviation 1.
+
+    Parameters
+    ----------
+    n_rows : int or None
+        Rows that have both cells; None if they were not counted, in tables with many columns.
+    correlation : float
+        From -1 to 1.
+    means, spreads : tuple of float
+        Mean and standard deviation of the first and of the second column.
+    """
+
+    n_rows: int | None
+    correlation: float
+    means: tuple[float, float]
+    spreads: tuple[float, float]
+
+    def check_stored(self) -> None:
+        """Check what was read from a file: a correlation, and spreads from 0."""
+        expect(-1 <= self.correlation <= 1, "a correlation from -1 to 1")
+        expect(min(self.spreads) >= 0 and (self.n_rows is None or self.n_rows >= 0), "spreads and rows from 0")
+
+
+@stored
+@dataclass(frozen=True)
+class PairFinding:
+    """Finding about how two columns are related.
+
+    Parameters
+    ----------
+    first, second : str
+        Names of the columns.
+    p_value, adjusted_p_value : float
+        p-value of the test of their relation, alone and adjusted for the number of pairs (Holm).
+    effect_size : float
+        Change of the correlation.
+    is_straight : bool
+        Whether the correlation itself changed; otherwise a relation that is no straight line did, such as how far
+        values lie from the middle.
+    reference, window : PairSide
+    categories : tuple of str
+        For each column, the category that the relation is about; empty for numbers.
+    ticks : tuple of tuple of float
+        For each column of numbers, its values at -2, -1, 0, 1 and 2 standard deviations of the reference; empty for
+        categories.
+
+    Examples
+    --------
+    >>> before, after = (PairSide(500, r, (0.0, 0.0), (1.0, 1.0)) for r in (0.8, 0.1))
+    >>> PairFinding("price", "size", 1e-9, 1e-8, 0.7, True, before, after).window.correlation
+    0.1
+    """
+
+    first: str
+    second: str
+    p_value: float
+    adjusted_p_value: float
+    effect_size: float
+    is_straight: bool
+    reference: PairSide
+    window: PairSide
+    categories: tuple[str, str] = ("", "")
+    ticks: tuple[tuple[float, ...], tuple[float, ...]] = ((), ())
+
+    def check_stored(self) -> None:
+        """Check what was read from a file: probabilities."""
+        expect(0 < self.p_value <= 1 and 0 < self.adjusted_p_value <= 1, "p-values above 0, at most 1")
+        expect(all(len(places) in {0, 5} for places in self.ticks), "five places of each column")
 
 
 @stored
@@ -221,6 +329,12 @@ class DriftResult:
         Sentences about anything that was ignored, replaced or doubtful.
     settings : mapping of str to plain values
         Detector, version and parameters; empty if no detector made the result.
+    concept : Finding or None
+        Test of P(y | x), whether the label depends on the other columns as before; None if the detector has no target.
+        ``values.parts`` are then the tests of P(x), named "covariates", and of P(y), named "label".
+    pairs : tuple of PairFinding
+        Pairs of columns whose relation differs most surely, at most 20, the surest first. Those with an adjusted
+        p-value below ``alpha`` have changed.
     usual : UsualVariation or None
         The window among the batches of the reference, where it was fitted with batches: ``drift`` and all p-values are
         then about their usual variation.
@@ -253,13 +367,15 @@ class DriftResult:
     bins: tuple[BinFinding, ...] = ()
     warnings: tuple[str, ...] = ()
     settings: Mapping[str, PlainSetting] = field(default_factory=dict)
+    concept: Finding | None = None
+    pairs: tuple[PairFinding, ...] = ()
     usual: UsualVariation | None = None
 
     def summary(self) -> str:
         """Result in a few lines of text: verdict, data, tests, missing values, warnings."""
         from gapdrift.results.report.summary import render_summary
 
-        return render_summary(self)
+        return printable(render_summary(self))
 
     def to_dict(self) -> dict[str, Any]:
         """Result as plain dicts, lists, numbers and strings."""
@@ -330,7 +446,7 @@ class DriftResult:
         """
         from gapdrift.results.report.markdown import render_markdown
 
-        return render_markdown(self)
+        return printable(render_markdown(self))
 
     def check_stored(self) -> None:
         """Check what was read from a file: probabilities and numbers of rows."""
@@ -348,9 +464,9 @@ class DriftResult:
 
         Parameters
         ----------
-        part : {"features", "bins"}, default "features"
-            One row for each column, in the order of the report, or for each bin. Numbers of tests that were not made
-            are missing.
+        part : {"features", "bins", "pairs"}, default "features"
+            One row for each column, in the order of the report, for each bin, or for each pair of columns. Numbers of
+            tests that were not made are missing.
         library : {"pandas", "polars"}, optional
             The default is pandas or, where it is not installed, polars.
 

@@ -142,13 +142,15 @@ class Baseline:
     def add(self, detector: Detector, evidence: Evidence) -> None:
         """Let a window join."""
         self._n_joined += 1
-        self._joined = None
-        if is_of_batches(detector) or not self._parts:
-            self._parts[self._n_joined] = evidence
-            self._parts.pop(self._n_joined - MAX_BATCHES, None)
+        if not is_of_batches(detector):
+            total = next(iter(self._parts.values()), None)
+            self._parts, self._joined = {self._n_joined: evidence if total is None else total + evidence}, None
             return
-        (total,) = self._parts.values()
-        self._parts = {self._n_joined: total + evidence}
+        # With one more batch, those before need not be looked at again, unless the first of them is left out.
+        before = self.joined_to(detector)
+        self._parts[self._n_joined] = evidence
+        dropped = self._parts.pop(self._n_joined - MAX_BATCHES, None)
+        self._joined = (detector, _extend(before, [evidence])) if dropped is None else None
 
     def joined_to(self, detector: Detector) -> Detector:
         """The detector with the windows that have joined."""
@@ -183,9 +185,12 @@ def is_of_batches(detector: Detector) -> bool:
 def _extend(detector: Detector, windows: list[Evidence]) -> Detector:
     if not is_of_batches(detector):
         return detector.extended(windows[0])
-    of_batches: Any = detector
-    extended: Detector = of_batches.with_batches(windows)
-    return extended
+    extended: Any = detector
+    for window in windows:
+        # One by one, as they came: sums in another order differ in their last digits.
+        extended = extended.with_batches([window])
+    joined: Detector = extended
+    return joined
 
 
 def _unpack(packed: bytes) -> Evidence:
@@ -225,7 +230,8 @@ class Accumulated:
         # Blocks of one window come first.
         decision = Decision("undetermined" if results[0].drift is None else "calm", results[0], (), self._process.value)
         if self._process.value >= self._warning:
-            change, since, first = self._process.change(judge)
+            # Several tests for an alarm are worth their time; those of all windows of a long warning are not.
+            change, since, first = self._process.change(judge if self._process.value >= self._alarm else None)
             found = self._compare(detector, since, self._process.before(first))
             decision = self._decide_alarm(
                 replace(decision, zone="drift", change=change, since_change=found), first, detector, self._process
@@ -245,7 +251,10 @@ class Accumulated:
     def _decide_alarm(self, alarm: Decision, first: int, detector: Detector, process: EvidenceProcess) -> Decision:
         found, least = alarm.since_change, getattr(detector, "min_effect", 0.0)
         assert found is not None and alarm.evidence is not None  # it is an alarm
-        largest = max((f.effect_size or 0.0 for f in (found.values, found.missingness) if f is not None), default=0.0)
+        largest = max(
+            (f.effect_size or 0.0 for f in (found.values, found.concept, found.missingness) if f is not None),
+            default=0.0,
+        )
         if largest < least:
             note = f"The evidence suffices, but the effect size {largest:.3g} is below min_effect {least:g}."
             return Decision("calm", alarm.result, (note,), alarm.evidence)

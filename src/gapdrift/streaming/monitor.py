@@ -111,9 +111,9 @@ class Monitor:
         Number of rows taken since the start of the stream.
     late_rows, duplicate_rows, untimed_rows : int
         Numbers of rows that were not counted, since the start of the stream.
-    on_pane : callable or None
-        Called with the number and the evidence of each pane of a window that is decided, so that a program of yours can
-        keep it; a pane of several windows comes several times.
+    on_panes : callable or None
+        Called for each window with rows that is decided, with the evidence of its panes by their numbers, so that a
+        program of yours can keep it; a pane of several windows comes several times.
 
     Notes
     -----
@@ -177,8 +177,7 @@ class Monitor:
         self._position = 0
         self._lock = RLock()
         # Rows that come one by one have no order in time that could be known before they are read.
-        needs_times = getattr(detector, "time_column_", None) is not None
-        self._buffer_rows = not needs_times and time_column is None and key_column is None
+        self._buffer_rows = time_column is None and key_column is None
         self._buffer = RowBuffer(detector)
         self.drift_detected = self.warning_detected = False
         self.late_rows = self.duplicate_rows = self.untimed_rows = 0
@@ -191,7 +190,7 @@ class Monitor:
         self._latest_time = BEFORE_ALL
         self._skipped_since = dict.fromkeys(SKIPPED, 0)
         self._streak, self._streak_start = 0, 0
-        self.on_pane: Callable[[int, Evidence], None] | None = None
+        self.on_panes: Callable[[Mapping[int, Evidence]], None] | None = None
         self._buffer_room = self._room_of_buffer() if self._buffer_rows else 0
 
     def update(self, rows: Any) -> tuple[WindowResult, ...]:
@@ -258,20 +257,11 @@ class Monitor:
         return decided
 
     def _with_times(self, rows: Rows, batch: Batch) -> Rows:
-        """Rows with the column of times that the detector needs to know what is usual at their time, if it does."""
-        name = getattr(self.detector, "time_column_", None)
-        if name is None:
+        """Rows whose times, by which the detector knows what is usual, are moments and not text, if it needs them."""
+        name = self._columns.time
+        if name is None or name not in batch.table.names:
             return rows
-        if name == self._policy.time_column:
-            assert batch.times is not None and batch.untimed is not None  # windows of time
-            times, missing = batch.times, batch.untimed
-        elif name in batch.table.names:
-            times, missing = times_of(batch.table, name)
-        else:
-            raise SchemaError(
-                f"The rows lack the column {name!r}, expected the time of each row: the detector compares them with "
-                f"what is usual at that time. They have {quote(batch.table.names)}."
-            )
+        times, missing = times_of(batch.table, name)
         cells = np.where(missing, np.datetime64("NaT", "us"), times.astype("M8[us]"))
         return Rows({**rows.cells, name: cells}, rows.named)
 
@@ -337,6 +327,12 @@ class Monitor:
     def pane_length(self) -> int | str:
         """Rows of a pane, or its time as text: the part of windows that evidence from elsewhere must fit into."""
         return self._policy.grid.length(1)
+
+    def pane_at(self, moment: datetime) -> int:
+        """Number of the pane of a time, for windows of time."""
+        if not self._policy.timed:
+            raise InputError("The monitor has windows of rows, whose panes have no times.")
+        return self._calendar.number_of(check_time(moment))
 
     @_one_at_a_time
     def replace_detector(self, detector: Detector) -> int:
@@ -527,7 +523,7 @@ class Monitor:
         self.detector.check_rows(rows.table())
 
     def _notes_about_columns(self, table: Table) -> set[str]:
-        known = {*self._columns.names, *self._columns.ignored, getattr(self.detector, "time_column_", None)}
+        known = {*self._columns.names, *self._columns.ignored}
         extra = [name for name in table.names if name not in known] if table.named else []
         return {f"Column {name!r} is not in the reference and was ignored." for name in extra}
 
@@ -574,9 +570,8 @@ class Monitor:
 
     def _test_window(self, panes: list[Pane], start: int, end: int) -> WindowResult:
         parts = [pane.close(self.detector.count) for pane in panes]
-        if self.on_pane is not None:
-            for pane, part in zip(panes, parts, strict=True):
-                self.on_pane(pane.number, part)
+        if self.on_panes is not None:
+            self.on_panes({pane.number: part for pane, part in zip(panes, parts, strict=True)})
         evidence = add_up(parts)
         first_row = min(pane.first_row for pane in panes)
         time = self._calendar.start_of(start) if self._policy.timed else None

@@ -8,18 +8,19 @@ missing cell (NaN, None, NA, null, masked) is NaN in all matrix columns of its c
 import math
 import re
 import zlib
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gapdrift._typing import Indices, Mask, Matrix, Vector
 from gapdrift.errors import SchemaError
+from gapdrift.tables.facts import Codes, hash_text, mixers
 from gapdrift.tables.frame import RawColumn, Table, quote
 from gapdrift.tables.schema import Column, Schema, as_categories
 
-__all__ = ["ONE_HOT", "Encoded", "encode", "numeric_chunks", "probe_rows"]
+__all__ = ["ONE_HOT", "Encoded", "encode", "new_values_note", "numeric_chunks", "probe_rows"]
 
 WHOLE_NUMBER = re.compile(r"[+-]?[0-9]+(\.0)?")
 """Texts that stand for a whole number, and so may be written with or without .0."""
@@ -38,15 +39,32 @@ class Encoded:
     missing : (rows, input columns) array of bool
     notes : frozenset of str
         Sentences for the user about this table.
+    tallies : tuple of mappings of str to int
+        For each input column, how often which category occurs that has no matrix column of its own. Empty if that is
+        not known.
+    codes : (rows,) array of uint64
+        What the categories of each row add to its hash.
     """
 
     values: Matrix
     missing: Mask
     notes: frozenset[str] = frozenset()
+    tallies: tuple[Mapping[str, int], ...] = ()
+    codes: Codes = field(default_factory=lambda: np.zeros(0, dtype=np.uint64))
+
+    def __post_init__(self) -> None:
+        """Rows without categories add nothing to their hashes."""
+        if not len(self.codes):
+            object.__setattr__(self, "codes", np.zeros(len(self.missing), dtype=np.uint64))
 
     def __len__(self) -> int:
         """Return the number of rows."""
         return len(self.missing)
+
+
+def new_values_note(name: str) -> str:
+    """Sentence about a column with categories that the reference does not have."""
+    return f"Column {name!r} has values that the reference does not have."
 
 
 def probe_rows(schema: Schema) -> Encoded:
@@ -87,14 +105,21 @@ def encode(table: Any, schema: Schema, *, pool_singletons: bool = False) -> Enco
     # Stored column by column, as they are written here and read later.
     values = np.empty((source.n_rows, len(schema.owner)), order="F")
     missing = np.empty((source.n_rows, len(schema.columns)), dtype=bool, order="F")
+    tallies: list[Mapping[str, int]] = [{} for _ in schema.columns]
+    codes, mixed = np.zeros(source.n_rows, dtype=np.uint64), mixers(len(schema.columns))
     start = 0
     for index, column in enumerate(schema.columns):
         data = source.column(column.name)
         stop = start + column.width
         missing[:, index] = data.missing
-        values[:, start:stop] = _ENCODERS[column.kind](data, column, notes, pool_singletons)
+        if column.kind == "category" and not data.missing.all():
+            found = _encode_category(data, column, notes, pool_singletons)
+            values[:, start:stop], tallies[index] = found.matrix, found.tally
+            codes += found.codes * mixed[index]
+        else:
+            values[:, start:stop] = _ENCODERS[column.kind](data, column, notes)
         start = stop
-    return Encoded(values, missing, frozenset(notes))
+    return Encoded(values, missing, frozenset(notes), tuple(tallies), codes)
 
 
 def numeric_chunks(table: Table, schema: Schema, notes: set[str], n_rows: int) -> Iterator[Matrix] | None:
@@ -166,7 +191,7 @@ def _match_columns(source: Table, schema: Schema) -> list[str]:
     return [f"Column {name!r} is not in the reference and was ignored." for name in extra]
 
 
-def _encode_number(data: RawColumn, _column: Column, _notes: set[str], _pool_singletons: bool) -> Matrix:
+def _encode_number(data: RawColumn, _column: Column, _notes: set[str]) -> Matrix:
     if data.missing.all():
         return np.full((len(data.missing), 1), np.nan)
     if data.kind not in {"number", "integer"}:
@@ -179,9 +204,15 @@ def _encode_number(data: RawColumn, _column: Column, _notes: set[str], _pool_sin
     return values
 
 
-def _encode_category(data: RawColumn, column: Column, notes: set[str], pool_singletons: bool) -> Matrix:
-    if data.missing.all():
-        return np.full((len(data.missing), column.width), np.nan)
+class _Categories(NamedTuple):
+    """A column of categories, encoded: its matrix columns, its tally, and a hash of each cell."""
+
+    matrix: Matrix
+    tally: Mapping[str, int]
+    codes: Codes
+
+
+def _encode_category(data: RawColumn, column: Column, notes: set[str], pool_singletons: bool) -> _Categories:
     if data.kind == "date":
         raise SchemaError(
             f"Column {data.name!r} holds dates, expected categories as in the reference. Convert it to text."
@@ -189,14 +220,23 @@ def _encode_category(data: RawColumn, column: Column, notes: set[str], pool_sing
     own = _own_positions(column.categories)
     if pool_singletons:
         own = {name: index for name, index in own.items() if column.categories[index] not in column.singletons}
-    positions = _positions(data, own, column)
+    numbers, texts = _numbered(data)
+    place_of = np.array([_position(text, own, column) for text in texts], dtype=np.intp)
+    positions = place_of[numbers]
     matrix = np.zeros((len(positions), column.width))
     matrix[np.arange(len(positions)), positions] = ONE_HOT
     matrix[data.missing] = np.nan
-    pooled = positions[~data.missing] >= len(column.categories)
-    if pooled.any() and not column.pooled and not pool_singletons:
-        notes.add(f"Column {data.name!r} has values that the reference does not have.")
-    return matrix
+    counts = np.bincount(numbers[~data.missing], minlength=len(texts))
+    pooled = np.flatnonzero((place_of >= len(column.categories)) & (counts > 0)).tolist()
+    if pooled and not column.pooled and not pool_singletons:
+        notes.add(new_values_note(data.name))
+    codes = np.array([hash_text(text) for text in texts], dtype=np.uint64)[numbers]
+    codes[data.missing] = 0
+    return _Categories(matrix, {texts[index]: int(counts[index]) for index in pooled}, codes)
+
+
+def _encode_nothing(data: RawColumn, column: Column, _notes: set[str]) -> Matrix:
+    return np.full((len(data.missing), column.width), np.nan)
 
 
 def _own_positions(categories: tuple[str, ...]) -> dict[str, int]:
@@ -213,31 +253,31 @@ def _own_positions(categories: tuple[str, ...]) -> dict[str, int]:
     return positions
 
 
-def _positions(data: RawColumn, own: dict[str, int], column: Column) -> Indices:
-    """Matrix column of each cell; a category without its own goes into a group chosen by a hash of its name."""
+def _numbered(data: RawColumn) -> tuple[Indices, tuple[str, ...]]:
+    """Number of the category of each cell, and the different categories; missing cells have any number."""
     if data.numbered is not None:
-        numbers, texts = data.numbered
-        return np.array([_position(text, own, column) for text in texts], dtype=np.intp)[numbers]
+        return data.numbered
     if data.kind == "text":
         cells = np.where(data.missing, "", data.values).tolist()
-        position = {name: _position(str(name), own, column) for name in set(cells)}
-        return np.fromiter(map(position.__getitem__, cells), dtype=np.intp, count=len(cells))
+        number_of = {name: number for number, name in enumerate(dict.fromkeys(cells))}
+        numbers = np.fromiter(map(number_of.__getitem__, cells), dtype=np.intp, count=len(cells))
+        return numbers, tuple(map(str, number_of))
     values, first, inverse = np.unique(data.values, return_index=True, return_inverse=True)
     distinct = replace(data, values=values, missing=data.missing[first])
-    positions = [_position(str(name), own, column) for name in as_categories(distinct)]
-    return np.array(positions, dtype=np.intp)[inverse.reshape(-1)]
+    return inverse.reshape(-1), tuple(map(str, as_categories(distinct)))
 
 
 def _position(category: str, own: dict[str, int], column: Column) -> int:
+    """Matrix column of a category; one without its own goes into a group chosen by a hash of its name."""
     if category in own:
         return own[category]
     return len(column.categories) + zlib.crc32(category.encode(errors="surrogatepass")) % column.n_groups
 
 
-def _encode_empty(data: RawColumn, _column: Column, notes: set[str], _pool_singletons: bool) -> Matrix:
+def _encode_empty(data: RawColumn, _column: Column, notes: set[str]) -> Matrix:
     if not data.missing.all():
         notes.add(f"Column {data.name!r} has values here but none in the reference: they are not compared.")
     return np.empty((len(data.missing), 0))
 
 
-_ENCODERS = {"number": _encode_number, "category": _encode_category, "empty": _encode_empty}
+_ENCODERS = {"number": _encode_number, "category": _encode_nothing, "empty": _encode_empty}

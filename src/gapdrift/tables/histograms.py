@@ -8,9 +8,10 @@ import numpy as np
 from gapdrift._typing import Indices, Matrix, Vector
 from gapdrift.persistence.records import expect, stored
 from gapdrift.tables.encoding import Encoded
-from gapdrift.tables.schema import Column, Schema
+from gapdrift.tables.facts import Facts, Tally, add_tallies, count_copies, cut_tally, hash_numbers, mixers, outer_cells
+from gapdrift.tables.schema import Column, Schema, number_as_category
 
-__all__ = ["MAX_HISTOGRAM_CELLS", "HistogramAxis", "cells_of_rows", "count_categories", "fit_axes"]
+__all__ = ["MAX_HISTOGRAM_CELLS", "HistogramAxis", "cells_of_rows", "count_categories", "find_facts", "fit_axes"]
 
 N_INTERVALS = 20
 """Intervals of the histogram of a column of numbers that is shown."""
@@ -26,6 +27,15 @@ MAX_REPEATED, MIN_REPEATED = 24, 0.01
 
 MAX_VALUES = 64
 """Different numbers of a column that have a cell each."""
+
+MAX_SINGLE_VALUES = 12
+"""Different numbers of a column up to which each is drawn by itself."""
+
+MAX_OUTER_CELL = 2**20
+"""More than there are cells outside of a histogram."""
+
+FACT_CELLS = 131_072
+"""Cells whose facts are found at once, at most."""
 
 MAX_HISTOGRAM_CELLS = 96
 """Cells of one column, at most."""
@@ -45,15 +55,34 @@ class HistogramAxis:
         Where one cell ends and the next begins: more of them, which include all inner edges.
     labels : tuple of str
         Categories, and "(other)" for those without a matrix column of their own. Empty for numbers.
+    values : tuple of float
+        All numbers that the reference has, in rising order, if they are few: they are drawn one by one.
     """
 
     edges: tuple[float, ...]
     limits: tuple[float, ...]
     labels: tuple[str, ...]
+    values: tuple[float, ...] = ()
 
     def __len__(self) -> int:
         """Return the number of counts: cells of numbers, or categories."""
         return len(self.labels) or (len(self.limits) + 1 if self.edges else 0)
+
+    @property
+    def width(self) -> float:
+        """Width of the intervals that are shown."""
+        return self.edges[1] - self.edges[0]
+
+    def tally(self, numbers: Vector) -> dict[str, int]:
+        """Count of each number, of which the reference has only a few different ones; NaN marks a missing one."""
+        tally, other = {}, ~np.isnan(numbers)
+        for value in self.values:
+            same = numbers == value
+            other &= ~same
+            if n_same := int(np.count_nonzero(same)):
+                tally[number_as_category(value)] = n_same
+        found, counts = np.unique(numbers[other], return_counts=True)
+        return tally | dict(zip(map(number_as_category, found.tolist()), counts.tolist(), strict=True))
 
     def cells_of(self, values: Vector) -> Indices:
         """Cell of each number."""
@@ -75,7 +104,9 @@ class HistogramAxis:
         expect(all(low < high for low, high in pairwise(self.limits)), "limits of cells that rise")
         expect(len(self.limits) < MAX_HISTOGRAM_CELLS, f"up to {MAX_HISTOGRAM_CELLS} cells")
         expect(set(self.edges[1:-1]) <= set(self.limits) or not self.edges, "limits of cells that include the edges")
-        expect(bool(self.edges) or not self.limits, "limits of cells of numbers only")
+        expect(bool(self.edges) or not (self.limits or self.values), "limits of cells of numbers only")
+        expect(len(self.values) <= MAX_SINGLE_VALUES, f"up to {MAX_SINGLE_VALUES} single values")
+        expect(all(low < high for low, high in pairwise(self.values)), "values that rise")
 
     def check_fits(self, column: Column) -> None:
         """Check that an axis read from a file belongs to this column."""
@@ -92,6 +123,80 @@ def fit_axes(rows: Encoded, schema: Schema) -> tuple[HistogramAxis, ...]:
     Numbers are counted in intervals of equal width from the 0.5 % to the 99.5 % quantile of the reference.
     """
     return tuple(_fit_axis(rows, schema, index, column) for index, column in enumerate(schema.columns))
+
+
+def find_facts(rows: Encoded | Matrix, axes: tuple[HistogramAxis, ...], owner: Indices) -> Facts:
+    """Facts about rows.
+
+    Parameters
+    ----------
+    rows : Encoded or (rows, columns) array
+        An array has numbers only, NaN where missing.
+    axes : tuple of HistogramAxis
+        Of each input column.
+    owner : (matrix columns,) array of int
+        Input column of each matrix column.
+    """
+    tallies: list[Tally] = [{} for _ in axes]
+    if isinstance(rows, Encoded):
+        values, codes, tallies = rows.values, rows.codes.copy(), list(rows.tallies) or tallies
+    else:
+        values, codes = rows, np.zeros(len(rows), dtype=np.uint64)
+    smallest, largest = np.full(len(axes), np.inf), np.full(len(axes), -np.inf)
+    numbers = _Numbers(axes, owner)
+    for start in range(0, len(values) if len(numbers.places) else 0, numbers.n_rows):
+        # One column after the other, all in the cache.
+        block = np.array(values[start : start + numbers.n_rows].T[numbers.places], order="C")
+        codes[start : start + numbers.n_rows] += hash_numbers(block, numbers.mixed)
+        smallest[numbers.columns] = np.fmin(smallest[numbers.columns], np.fmin.reduce(block, axis=1))
+        largest[numbers.columns] = np.fmax(largest[numbers.columns], np.fmax.reduce(block, axis=1))
+        numbers.add(block, tallies)
+    numbers.finish(tallies)
+    return Facts(smallest, largest, tuple(map(cut_tally, tallies)), *count_copies(codes))
+
+
+class _Numbers:
+    """Tallies of all columns of numbers, found together: one by one they would take as long as counting."""
+
+    def __init__(self, axes: tuple[HistogramAxis, ...], owner: Indices) -> None:
+        self.places = np.flatnonzero([bool(axes[column].edges) for column in owner.tolist()])
+        self.columns, self.axes = owner[self.places], [axes[column] for column in owner[self.places].tolist()]
+        self.mixed = mixers(len(axes))[self.columns]
+        self.low, self.high = (np.array([axis.edges[end] for axis in self.axes]) for end in (0, -1))
+        self.width = np.array([axis.width for axis in self.axes])
+        self.single = np.array([bool(axis.values) for axis in self.axes], dtype=bool)
+        self.n_rows = max(FACT_CELLS // max(len(self.places), 1), 16)
+        self.outside: list[tuple[Indices, Vector]] = []
+
+    def add(self, block: Matrix, tallies: list[Tally]) -> None:
+        """Add the cells of some rows, (columns, rows)."""
+        for place in np.flatnonzero(self.single).tolist():
+            self._add(place, tallies, self.axes[place].tally(block[place]))
+        outside = (block < self.low[:, None]) | (block >= self.high[:, None])
+        outside[self.single] = False
+        flat = np.flatnonzero(outside)
+        self.outside.append((flat // block.shape[1], block.ravel()[flat]))
+        if sum(len(values) for _, values in self.outside) > FACT_CELLS:
+            self.finish(tallies)
+
+    def finish(self, tallies: list[Tally]) -> None:
+        """Add cells that lie outside of the histograms."""
+        if not self.outside:
+            return
+        places, values = (np.concatenate(parts) for parts in zip(*self.outside, strict=True))
+        cells = outer_cells(values, self.low[places], self.high[places], self.width[places])
+        found, counts = np.unique(places * MAX_OUTER_CELL + cells + MAX_OUTER_CELL // 2, return_counts=True)
+        own, cells = np.divmod(found, MAX_OUTER_CELL)
+        by_column: dict[int, dict[str, int]] = {}
+        for place, cell, count in zip(own.tolist(), cells.tolist(), counts.tolist(), strict=True):
+            by_column.setdefault(place, {})[str(cell - MAX_OUTER_CELL // 2)] = count
+        for place, tally in by_column.items():
+            self._add(place, tallies, tally)
+        self.outside.clear()
+
+    def _add(self, place: int, tallies: list[Tally], tally: Tally) -> None:
+        column = int(self.columns[place])
+        tallies[column] = add_tallies(tallies[column], tally)
 
 
 def count_categories(values: Matrix, axis: HistogramAxis) -> Vector:
@@ -125,7 +230,9 @@ def _fit_axis(rows: Encoded, schema: Schema, index: int, column: Column) -> Hist
         low, high = low - 0.5 * max(abs(low), 1.0), high + 0.5 * max(abs(high), 1.0)
     edges = np.linspace(low, high, N_INTERVALS + 1)
     limits = np.unique(np.concatenate([edges[1:-1], _cell_limits(present)]))
-    return HistogramAxis(tuple(edges.tolist()), tuple(limits.tolist()), ())
+    values = np.unique(present)
+    few = tuple(values.tolist()) if len(values) <= MAX_SINGLE_VALUES else ()
+    return HistogramAxis(tuple(edges.tolist()), tuple(limits.tolist()), (), few)
 
 
 def _cell_limits(present: Vector) -> Vector:

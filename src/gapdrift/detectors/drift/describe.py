@@ -1,43 +1,45 @@
-"""Bins and histograms in the user's own columns, units and words."""
+"""Bins in the user's own columns, units and words."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gapdrift._typing import Vector
 from gapdrift.counting.profile import Profile
-from gapdrift.results import Histogram
+from gapdrift.inference.pairs import PairTest
+from gapdrift.results import PairFinding, PairSide
 from gapdrift.results.report.words import format_number_within, shorten
 from gapdrift.tables.encoding import ONE_HOT
-from gapdrift.tables.histograms import HistogramAxis
 from gapdrift.tables.schema import Column, Schema
 
-__all__ = ["describe_bin", "make_histogram"]
+__all__ = ["describe_bin", "describe_pair"]
 
 NOTABLE = 0.5
 """Standard deviations from the mean at which a number is worth a word."""
 
 MAX_WORDS = 3
 
+MAX_MISSING = 0.5
+"""Share of missing cells above which a column describes no bin."""
 
-def make_histogram(axis: HistogramAxis, reference: Vector, window: Vector) -> Histogram | None:
-    """Histogram of one column on both sides, as shares of the observed cells; None without values in the reference.
+TICKS = (-2.0, -1.0, 0.0, 1.0, 2.0)
+"""Scores at which the values of a pair of columns are shown."""
+
+
+def describe_bin(
+    profile: Profile, schema: Schema, centre: NDArray[np.float64], missing: Vector
+) -> tuple[dict[str, float | str], str]:
+    """Centre of a bin by column, and the columns that set it apart, in words.
+
+    A number is in its own unit; of a category, the value that is most raised is named. A column that the reference
+    mostly misses is not used: what it is at the centre was filled in, not seen.
 
     Parameters
     ----------
-    axis : HistogramAxis
-    reference, window : (counts,) arrays
-        Number of observed values in each cell of the axis.
-    """
-    if not len(axis):
-        return None
-    before, after = (axis.shown(counts) / max(counts.sum(), 1.0) for counts in (reference, window))
-    return Histogram(axis.labels, axis.edges, tuple(before.tolist()), tuple(after.tolist()))
-
-
-def describe_bin(profile: Profile, schema: Schema, centre: NDArray[np.float64]) -> tuple[dict[str, float | str], str]:
-    """Centre of a bin by column, and the columns that set it apart, in words.
-
-    A number is in its own unit; of a category, the value that is most raised is named.
+    profile : Profile
+    schema : Schema
+    centre : (directions,) array
+    missing : (input columns,) array
+        Share of missing cells in the reference.
     """
     away = profile.directions @ centre
     scores = profile.mean + away
@@ -52,6 +54,7 @@ def describe_bin(profile: Profile, schema: Schema, centre: NDArray[np.float64]) 
         elif column.kind == "category":
             place[column.name] = column.category_at(int(own.argmax()))
             strength[index] = 2.0 * own.max() / ONE_HOT
+    strength = np.where(missing > MAX_MISSING, 0.0, strength)
     order = np.argsort(-strength, kind="stable")[:MAX_WORDS].tolist()
     words = [
         _describe_column(profile, schema.columns[index], starts[index], place, float(away[starts[index]]))
@@ -59,6 +62,30 @@ def describe_bin(profile: Profile, schema: Schema, centre: NDArray[np.float64]) 
         if strength[index] >= NOTABLE
     ]
     return place, ", ".join(words) or "near the middle of every column"
+
+
+def describe_pair(profile: Profile, schema: Schema, test: PairTest) -> PairFinding:
+    """Finding about two columns, with their names, categories, and values in their own units."""
+    before, after = (PairSide(*side) for side in (test.reference, test.window))
+    starts = [int(np.searchsorted(schema.owner, column)) for column in test.columns]
+    columns = [schema.columns[column] for column in test.columns]
+    categories, ticks = [], []
+    for column, place, start in zip(columns, test.places, starts, strict=True):
+        is_number = column.kind == "number"
+        categories.append("" if is_number else column.category_at(place - start))
+        ticks.append(tuple(_value_of(profile, place, score) for score in TICKS) if is_number else ())
+    return PairFinding(
+        columns[0].name,
+        columns[1].name,
+        test.p_value,
+        test.adjusted_p_value,
+        abs(after.correlation - before.correlation),
+        test.is_straight,
+        before,
+        after,
+        (categories[0], categories[1]),
+        (ticks[0], ticks[1]),
+    )
 
 
 def _describe_column(profile: Profile, column: Column, start: int, place: dict[str, float | str], away: float) -> str:

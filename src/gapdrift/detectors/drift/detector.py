@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 from gapdrift._random import RandomState, as_rng
 from gapdrift._validation import check_columns, check_count, check_nonnegative
 from gapdrift.counting.profile import MAX_BINS
+from gapdrift.detectors.drift.labelled import LabelledReference, fit_labelled_reference
 from gapdrift.detectors.drift.reference import DriftReference, DriftSettings, fit_drift_reference
 from gapdrift.detectors.reference import ReferenceDetector, detector_fields, plan_batches
 from gapdrift.errors import ParameterError
@@ -36,7 +37,8 @@ class DriftDetector(ReferenceDetector):
         Smallest effect size that counts as drift: in standard deviations, units of correlation or shares of rows
         for values, in shares of cells for missing values. A million rows make the smallest difference significant.
     target : str, int or None, default None
-        Column with the label, which takes part as one more feature.
+        Column with the label y. ``result.concept`` then tests P(y | x), whether the label depends on the other columns
+        x as before, and ``result.values.parts`` tell P(x), "covariates", from P(y), "label".
     categories : sequence of str or int, default ()
         Columns to take as categories whatever their type.
     ignore : sequence of str or int, default ()
@@ -46,7 +48,7 @@ class DriftDetector(ReferenceDetector):
 
     Attributes
     ----------
-    reference_ : DriftReference
+    reference_ : DriftReference or LabelledReference
         All that was learned.
     evidence_ : Evidence
         Of the reference.
@@ -56,7 +58,9 @@ class DriftDetector(ReferenceDetector):
     -----
     ``result.values`` combines five tests: location, dependence, bins, distributions and interactions;
     ``result.missingness`` three: rates, patterns and conditions. A change of what is missing alone is no drift of the
-    values. The verdict spends nine tenths of ``alpha`` on values and one tenth on missing values.
+    values. The verdict spends nine tenths of ``alpha`` on values and one tenth on missing values; with a target, half
+    on values, four tenths on the concept and one tenth on missing values. Labels may be missing: that is no drift, and
+    rows without a label say nothing of the concept.
 
     Examples
     --------
@@ -71,8 +75,8 @@ class DriftDetector(ReferenceDetector):
     ['temperature', 'humidity']
     """
 
-    reference_: DriftReference
-    stored_fields: ClassVar[Mapping[str, Any]] = detector_fields(DriftReference)
+    reference_: DriftReference | LabelledReference
+    stored_fields: ClassVar[Mapping[str, Any]] = detector_fields(DriftReference | LabelledReference)
 
     def __init__(
         self,
@@ -145,9 +149,15 @@ class DriftDetector(ReferenceDetector):
         settings = self._check_settings()
         rng = as_rng(self.random_state)
         plan = plan_batches(reference, batches, time, season, time_zone)
+        if plan is not None and settings.target is not None:
+            raise ParameterError(
+                f"target is {settings.target!r}, expected None with batches, time or season: how much the dependence "
+                "of a label on other columns usually varies between batches is not learned. Leave one of them out."
+            )
         if plan is not None:
             settings = replace(settings, ignore=(*settings.ignore, *plan.columns), told_of_order=False)
-        return self._fit(reference, lambda table: fit_drift_reference(table, settings, rng), rng, plan)
+        learn = fit_drift_reference if settings.target is None else fit_labelled_reference
+        return self._fit(reference, lambda table: learn(table, settings, rng), rng, plan)
 
     def _check_settings(self) -> DriftSettings:
         """Settings for a fit; those out of their range raise a `ParameterError`."""

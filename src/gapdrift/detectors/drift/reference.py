@@ -1,8 +1,8 @@
 """The fitted reference of DriftDetector: composes schema, profile and tests; counts rows, tests evidence."""
 
 import hashlib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -15,7 +15,8 @@ from gapdrift.counting.evidence import Evidence
 from gapdrift.counting.profile import Profile, fit_profile
 from gapdrift.counting.statistics import Layout, missing_statistics, power_means, value_statistics
 from gapdrift.detectors.drift.batches import BatchStatistics
-from gapdrift.detectors.drift.describe import describe_bin, make_histogram
+from gapdrift.detectors.drift.describe import describe_bin, describe_pair
+from gapdrift.detectors.drift.distributions import Side, make_histogram, new_categories
 from gapdrift.errors import InputError
 from gapdrift.execution import MAX_LEARNED, sample_note
 from gapdrift.inference.contrast import ROWS_PER_KURTOSIS, SMALLEST_VARIANCE, Shape, entry_p_values
@@ -34,16 +35,19 @@ from gapdrift.inference.findings import (
 from gapdrift.inference.null import Null, correlation_of, effective_sample_size, shape_of
 from gapdrift.inference.observed import ROWS_PER_HEAVINESS, CrossedShape, describe_crossed
 from gapdrift.inference.observed_null import ObservedNull, describe_observed
+from gapdrift.inference.pairs import pair_tests
 from gapdrift.inference.pearson import SMALLEST_P
 from gapdrift.persistence.records import expect, expect_shape, expecting, stored
 from gapdrift.results import BinFinding, DriftResult, FeatureFinding, Finding
-from gapdrift.tables.encoding import ONE_HOT, Encoded, encode, numeric_chunks, probe_rows
+from gapdrift.results.report.words import cut_text
+from gapdrift.tables.encoding import ONE_HOT, Encoded, encode, new_values_note, numeric_chunks, probe_rows
+from gapdrift.tables.facts import Facts, empty_facts
 from gapdrift.tables.frame import Table
-from gapdrift.tables.histograms import HistogramAxis, cells_of_rows, fit_axes
+from gapdrift.tables.histograms import HistogramAxis, cells_of_rows, find_facts, fit_axes
 from gapdrift.tables.order import consecutive_rows_note
 from gapdrift.tables.schema import CategoryRule, Schema, learn_schema
 
-__all__ = ["DriftReference", "DriftSettings", "fit_drift_reference"]
+__all__ = ["DriftReference", "DriftSettings", "effect_unit", "fit_drift_reference", "value_range"]
 
 
 MIN_REFERENCE = 20
@@ -57,6 +61,9 @@ MIN_OBSERVED = 0.05
 
 MAX_DESCRIBED = 4_096
 """Rows that tell the correlation of the statistics, at most."""
+
+MAX_NEW, MAX_NAMED = 50, 5
+"""New categories of a column that a result holds, and that a note names, at most: the most frequent ones."""
 
 ENCODED_ROWS = 65_536
 """Rows of a large table encoded at once."""
@@ -126,6 +133,10 @@ class DriftReference:
     def count_own(self, table: Any) -> Evidence:
         """Evidence of rows of the reference itself: categories that it has once count as unseen."""
         return _count(self._counter, self.schema, self.origin, table, pool_singletons=True)
+
+    def expected(self, rows: Encoded) -> Matrix:
+        """Centred expected scores of encoded rows: (rows, matrix columns)."""
+        return self._counter.expected(rows)
 
     def __getstate__(self) -> dict[str, Any]:
         """Fields alone: what counting has prepared is several times as large, and made anew where it is needed."""
@@ -205,6 +216,8 @@ def fit_drift_reference(table: Any, settings: DriftSettings, rng: np.random.Gene
         evidence = _count(counter, schema, origin, table if sample is not table else compared, pool_singletons=True)
     else:
         evidence = Evidence(len(compared), described.sums, origin, compared.notes)
+    if sample is table:
+        evidence = replace(evidence, facts=find_facts(rows, histogram_axes, schema.owner))
     reference = DriftReference(
         schema,
         profile,
@@ -252,7 +265,7 @@ def _split(rows: Encoded, schema: Schema, rng: np.random.Generator) -> tuple[Enc
 
 def _take(rows: Encoded, chosen: NDArray[np.intp]) -> Encoded:
     places = np.sort(chosen)
-    return Encoded(rows.values[places], rows.missing[places])
+    return Encoded(rows.values[places], rows.missing[places], codes=rows.codes[places])
 
 
 class _Description(NamedTuple):
@@ -373,27 +386,31 @@ def _count(counter: Counter, schema: Schema, origin: str, table: Any, *, pool_si
     """Evidence of the rows of a table, encoded a part at a time."""
     if isinstance(table, Encoded):
         rows = encode(table, schema)
-        return Evidence(len(rows), counter.count([rows], len(rows)), origin, rows.notes)
+        facts = find_facts(rows, counter.histogram_axes, schema.owner)
+        return Evidence(len(rows), counter.count([rows], len(rows)), origin, rows.notes, facts)
     source = Table.read(table)
     notes: set[str] = set()
+    found: list[Facts] = []
 
     def parts(*, plain: bool) -> Iterator[Encoded | Matrix]:
+        found[:] = [empty_facts(len(schema.columns))]
         for start in range(0, max(source.n_rows, 1), ENCODED_ROWS):
             part = source.slice(start, start + ENCODED_ROWS) if source.n_rows > ENCODED_ROWS else source
-            matrices = numeric_chunks(part, schema, notes, CHUNK) if plain else None
-            if matrices is not None:
-                yield from matrices
-                continue
-            rows = encode(part, schema, pool_singletons=pool_singletons)
-            notes.update(rows.notes)
-            yield rows
+            chunks: Iterable[Encoded | Matrix] | None = numeric_chunks(part, schema, notes, CHUNK) if plain else None
+            if chunks is None:
+                rows = encode(part, schema, pool_singletons=pool_singletons)
+                notes.update(rows.notes)
+                chunks = [rows]
+            for chunk in chunks:
+                yield chunk
+                found[0] += find_facts(chunk, counter.histogram_axes, schema.owner)
 
     try:
         sums = counter.count(parts(plain=True), source.n_rows)
     except OutOfRangeError:
         # Encoding says which number it is.
         sums = counter.count(parts(plain=False), source.n_rows)
-    return Evidence(source.n_rows, sums, origin, frozenset(notes))
+    return Evidence(source.n_rows, sums, origin, frozenset(notes), found[0])
 
 
 def _fingerprint(schema: Schema, profile: Profile, histogram_axes: tuple[HistogramAxis, ...]) -> str:
@@ -424,6 +441,8 @@ def _test(reference: DriftReference, window: Evidence, alpha: float) -> DriftRes
     missingness = missingness_finding(comparison)
     p_value = combine_verdict(values, missingness)
     drift, notes = _decide(reference, values, missingness, p_value, alpha)
+    features = _features(reference, comparison, tests)
+    said = {new_values_note(feature.name) for feature in features if feature.n_new_categories}
     return DriftResult(
         drift,
         p_value,
@@ -432,10 +451,34 @@ def _test(reference: DriftReference, window: Evidence, alpha: float) -> DriftRes
         window.n_rows,
         values,
         missingness,
-        _features(reference, comparison, tests),
+        features,
         _bins(reference, comparison),
-        (*reference.notes, *sorted(window.notes), *_empty_notes(reference, comparison), *notes),
+        (
+            *reference.notes,
+            *sorted(window.notes - said),
+            *_empty_notes(reference, comparison),
+            *_new_notes(reference, features, alpha),
+            *notes,
+        ),
+        pairs=tuple(describe_pair(reference.profile, reference.schema, test) for test in pair_tests(comparison)),
     )
+
+
+def _new_notes(reference: DriftReference, features: Iterable[FeatureFinding], alpha: float) -> tuple[str, ...]:
+    """Sentences about values that are new, with their counts.
+
+    Some of many rare categories are new in every window: they are worth a word where the column changed.
+    """
+    notes = []
+    for column, feature in zip(reference.schema.columns, features, strict=True):
+        if feature.n_new_categories and (not column.pooled or feature.adjusted_p_value < alpha):
+            named = list(feature.new_categories.items())[:MAX_NAMED]
+            rest = feature.n_new_categories - len(named)
+            words = ", ".join(f"{cut_text(name, 48)!r} ({count:,})" for name, count in named)
+            more = f" and {rest:,} more" if rest else ""
+            new = f"{feature.n_new_categories:,} value(s) that the reference does not have"
+            notes.append(f"Column {feature.name!r} has {new}, in {feature.n_new_cells:,} cell(s): {words}{more}.")
+    return tuple(notes)
 
 
 def _empty_notes(reference: DriftReference, comparison: Comparison) -> tuple[str, ...]:
@@ -497,6 +540,8 @@ def _features(reference: DriftReference, comparison: Comparison, tests: FeatureT
     found = []
     for index, (column, axis) in enumerate(zip(reference.schema.columns, reference.histogram_axes, strict=True)):
         cells = slice(int(ends[index]) - len(axis), int(ends[index]))
+        sides = [_side(evidence, cells, index) for evidence in (own, window)]
+        new = new_categories(axis, sides[0].tally, sides[1].tally)
         tested = column.kind != "empty" and not bool(empty[index])
         found.append(
             FeatureFinding(
@@ -508,10 +553,15 @@ def _features(reference: DriftReference, comparison: Comparison, tests: FeatureT
                 float(tests.effects[index]) if tested else 0.0,
                 float(missing_p[index]),
                 float(missing_adjusted[index]),
-                make_histogram(axis, own.sums["cells"][cells], window.sums["cells"][cells]),
+                make_histogram(axis, *sides),
                 tested,
                 missing_tested=True,
-                effect_unit=_effect_unit(column.kind, by_product=bool(tests.by_product[index])) if tested else "",
+                range_reference=value_range(sides[0]),
+                range_window=value_range(sides[1]),
+                n_new_categories=len(new),
+                n_new_cells=sum(new.values()),
+                new_categories=dict(list(new.items())[:MAX_NEW]),
+                effect_unit=effect_unit(column.kind, by_product=bool(tests.by_product[index])) if tested else "",
                 observed_reference=own.n_rows - round(own.sums["missing"][index]),
                 observed_window=window.n_rows - round(window.sums["missing"][index]),
             )
@@ -519,7 +569,18 @@ def _features(reference: DriftReference, comparison: Comparison, tests: FeatureT
     return tuple(found)
 
 
-def _effect_unit(kind: str, *, by_product: bool) -> str:
+def _side(evidence: Evidence, cells: slice, index: int) -> Side:
+    facts = evidence.facts or empty_facts(index + 1)
+    tally, ends = facts.tallies[index], (facts.smallest[index], facts.largest[index])
+    return Side(evidence.sums["cells"][cells], tally, *map(float, ends))
+
+
+def value_range(side: Side) -> tuple[float, float] | None:
+    """Smallest and largest number of a column; None where it has none."""
+    return (side.smallest, side.largest) if side.smallest <= side.largest else None
+
+
+def effect_unit(kind: str, *, by_product: bool) -> str:
     """What an effect size of a column is measured in."""
     if by_product:
         return "correlation"
@@ -533,7 +594,7 @@ def _bins(reference: DriftReference, comparison: Comparison) -> tuple[BinFinding
     contributions = np.where(variance > 0, part.difference**2 / np.where(variance > 0, variance, 1.0), 0.0)
     found = []
     for index, centre in enumerate(profile.centres):
-        place, words = describe_bin(profile, reference.schema, centre)
+        place, words = describe_bin(profile, reference.schema, centre, comparison.missing_rates[0])
         sides = float(shares[0][index]), float(shares[1][index])
         found.append(BinFinding(place, *sides, float(contributions[index]), words))
     return tuple(found)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from gapdrift._text import install_hint
 from gapdrift.errors import GapdriftError, ParameterError
 from gapdrift.results.report.palette import LIGHT
 from gapdrift.results.report.ranking import (
@@ -75,7 +76,7 @@ def _make_figure(size: tuple[float, float], draw: "Callable[[Figure], None]") ->
     try:
         from gapdrift.results.report.chart import Chart  # noqa: PLC0415
     except ImportError as error:
-        raise GapdriftError("Charts need matplotlib: pip install 'gapdrift[plot]'.") from error
+        raise GapdriftError(f"Charts need matplotlib: {install_hint('plot')}.") from error
     return Chart(size, draw)
 
 

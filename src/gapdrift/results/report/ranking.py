@@ -20,8 +20,8 @@ __all__ = [
     "state",
 ]
 
-Side = Literal["values", "missingness"]
-"""The two things that a detector compares."""
+Side = Literal["values", "missingness", "concept"]
+"""What a detector compares; the concept is how the label depends on the other columns."""
 
 State = Literal["drift", "small", "none", "undetermined"]
 """Verdict in one word; "small" means that a difference was found, but below ``min_effect``."""
@@ -43,6 +43,8 @@ def alarming_sides(result: DriftResult) -> list[Side]:
         p_values["values"] = result.values.p_value
     if result.missingness is not None:
         p_values["missingness"] = result.missingness.p_value
+    if result.concept is not None and result.concept.determined:
+        p_values["concept"] = result.concept.p_value
     alarming = [side for side, p_value in p_values.items() if p_value < result.alpha]
     return alarming or sorted(p_values, key=lambda side: p_values[side])[:1]
 

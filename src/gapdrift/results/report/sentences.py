@@ -16,6 +16,7 @@ from gapdrift.results.result import DriftResult, FeatureFinding
 
 __all__ = [
     "BADGES",
+    "CONCEPT_CLAUSE",
     "SIDES",
     "say_headline",
     "say_how_sure",
@@ -33,7 +34,11 @@ BADGES: dict[State, str] = {
 }
 """Verdict in a word or two."""
 
-SIDES: dict[Side, str] = {"values": "values", "missingness": "missing values"}
+SIDES: dict[Side, str] = {
+    "values": "values",
+    "missingness": "missing values",
+    "concept": "dependence of the label on other columns",
+}
 """What each side is called in sentences."""
 
 ASPECTS = {
@@ -49,6 +54,16 @@ ASPECTS = {
 }
 """What each test of the values compares, in plain words."""
 
+CONCEPT_ASPECTS = {
+    "level": "its level",
+    "slopes": "how it rises or falls with them",
+    "curves": "relations that are not straight lines",
+    "spread": "how much it scatters",
+}
+"""What each test of the label, given the other columns, compares, in plain words."""
+
+CONCEPT_CLAUSE = "the label depends on the other columns in another way than in the reference"
+
 
 def say_headline(result: DriftResult) -> Phrase:
     """Verdict as one sentence."""
@@ -59,15 +74,22 @@ def say_headline(result: DriftResult) -> Phrase:
         compared = "values" if result.missingness is None else "values and the missing values"
         if result.usual is not None:
             return (f"Nothing unusual: the {compared} of the window differ no more than batches usually do.",)
-        return (f"No change found: the {compared} of the window look like those of the reference.",)
+        tested = result.concept is not None and result.concept.determined
+        more = ", and the label depends on the other columns as before" if tested else ""
+        return (f"No change found: the {compared} of the window look like those of the reference{more}.",)
     sides = alarming_sides(result)
     if found == "small":
         names = " and ".join(SIDES[side] for side in sides)
         return (f"Hardly any change: the {names} differ, but by less than the limit set for an alarm.",)
     if sides == ["missingness"]:
         return ("The missing values have changed: ", *_missingness_clause(result), ".")
-    more = (", and ", *_missingness_clause(result)) if "missingness" in sides else ()
-    return ("The data have changed: ", *_values_clause(result), *more, ".")
+    clauses: dict[Side, Phrase] = {"concept": (CONCEPT_CLAUSE,)}
+    if "values" in sides:
+        clauses["values"] = _values_clause(result)
+    if "missingness" in sides:
+        clauses["missingness"] = _missingness_clause(result)
+    first, *others = (clauses[side] for side in sides)
+    return ("The data have changed: ", *first, *(part for clause in others for part in (", and ", *clause)), ".")
 
 
 def say_how_sure(result: DriftResult) -> Phrase:
@@ -95,10 +117,25 @@ def say_usual(result: DriftResult) -> Phrase:
 
 
 def say_what_differs(result: DriftResult) -> Phrase:
-    """Which aspects of the values changed and which did not; empty if no aspect was tested, or none changed."""
-    parts = [part for part in result.values.parts if part.name in ASPECTS]
-    if state(result) != "drift" or "values" not in alarming_sides(result):
+    """Which aspects of the values and of the label changed, and which did not; empty if none changed."""
+    if state(result) != "drift":
         return ()
+    sides = alarming_sides(result)
+    values = _say_aspects(result) if "values" in sides else ()
+    concept = _say_concept(result) if "concept" in sides else ()
+    return (*values, " ", *concept) if values and concept else (*values, *concept)
+
+
+def _say_concept(result: DriftResult) -> Phrase:
+    """How the dependence of the label changed."""
+    parts = result.concept.parts if result.concept is not None else ()
+    changed = [CONCEPT_ASPECTS[part.name] for part in parts if part.p_value < result.alpha]
+    return (f"Of the label, given the other columns, changed: {', '.join(changed)}.",) if changed else ()
+
+
+def _say_aspects(result: DriftResult) -> Phrase:
+    nested = [part for finding in result.values.parts for part in (finding, *finding.parts)]
+    parts = [part for part in nested if part.name in ASPECTS]
     changed = [ASPECTS[part.name] for part in parts if part.p_value < result.alpha]
     stayed = [ASPECTS[part.name] for part in parts if part.p_value >= result.alpha]
     if not changed:
@@ -108,10 +145,20 @@ def say_what_differs(result: DriftResult) -> Phrase:
 
 
 def say_what_stayed(result: DriftResult) -> Phrase:
-    """Which of values and missing values did not change, if the other did."""
+    """Which of values, missing values and the dependence of the label did not change, if another did."""
     if state(result) != "drift":
         return ()
     sides = alarming_sides(result)
+    stayed = _say_which_stayed(result, sides)
+    if result.concept is None or "concept" in sides:
+        return stayed
+    concept = (
+        "The label depends on the other columns as before." if result.concept.determined else result.concept.reason
+    )
+    return (*stayed, " ", concept) if stayed else (concept,)
+
+
+def _say_which_stayed(result: DriftResult, sides: list[Side]) -> Phrase:
     if "values" not in sides:
         return ("The values themselves look as before." if result.values.determined else result.values.reason,)
     is_missing = any(feature.missing_reference or feature.missing_window for feature in result.features)
@@ -132,11 +179,16 @@ def say_next_step(result: DriftResult) -> Phrase:
     if found == "small":
         return ("Nothing to do, unless a difference of this size matters to you: then lower min_effect.",)
     sides = alarming_sides(result)
-    if "values" not in sides:
-        return _explain_missingness(result)
-    columns = _names(changed_values(result)) or ("these data",)
-    check = ("Check the source of ", *columns, "; if the change is real, retrain what depends on it.")
-    return (*check, " ", *_explain_missingness(result)) if "missingness" in sides else check
+    steps: list[Phrase] = []
+    if "values" in sides:
+        columns = _names(changed_values(result)) or ("these data",)
+        steps.append(("Check the source of ", *columns, "; if the change is real, retrain what depends on it."))
+    if "concept" in sides:
+        steps.append(("Retrain what predicts the label: what was learned of it before no longer holds.",))
+    if "missingness" in sides:
+        steps.append(_explain_missingness(result))
+    first, *others = steps
+    return (*first, *(part for step in others for part in (" ", *step)))
 
 
 def _explain_missingness(result: DriftResult) -> Phrase:

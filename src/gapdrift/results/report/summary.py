@@ -8,7 +8,7 @@ from gapdrift.results.report.ranking import (
     rank_by_missingness,
     state,
 )
-from gapdrift.results.report.sentences import SIDES, say_usual
+from gapdrift.results.report.sentences import CONCEPT_CLAUSE, SIDES, say_usual
 from gapdrift.results.report.words import format_p_value, put_on_one_line
 from gapdrift.results.result import DriftResult, Finding
 
@@ -29,22 +29,27 @@ def _verdict_line(result: DriftResult) -> str:
     if found == "undetermined":
         return f"UNDETERMINED: {result.values.reason}"
     tail = f"({format_p_value(result.p_value)}, alpha {result.alpha:g})"
-    sides = " and ".join(SIDES[side] for side in alarming_sides(result))
+    alarming = alarming_sides(result)
+    sides = " and ".join(SIDES[side] for side in alarming if side != "concept" or found == "small")
     if found == "drift":
         than = "from the reference" if result.usual is None else "more than batches of the reference usually do"
-        return f"DRIFT: the {sides} of the window differ {than} {tail}."
+        clauses = [f"the {sides} of the window differ {than}"] if sides else []
+        clauses += [CONCEPT_CLAUSE] if "concept" in alarming else []
+        return f"DRIFT: {', and '.join(clauses)} {tail}."
     if found == "small":
         return f"No drift worth an alarm: the {sides} of the window differ, but too little {tail}."
     compared = "values" if result.missingness is None else "values and missing values"
     if result.usual is not None:
         return f"No drift: the {compared} of the window differ no more than batches usually do {tail}."
-    return f"No drift found in the {compared} of the window {tail}."
+    tested = result.concept is not None and result.concept.determined
+    more = ", nor in what the label depends on" if tested else ""
+    return f"No drift found in the {compared} of the window{more} {tail}."
 
 
 def _detail_lines(result: DriftResult) -> list[str]:
     lines = [f"Rows: {result.n_reference} in the reference, {result.n_window} in the window."]
     lines += ["".join(map(str, sentence)) for sentence in [say_usual(result)] if sentence]
-    findings = (result.values, result.missingness)
+    findings = (result.values, result.concept, result.missingness)
     lines += [_finding_line(finding) for finding in findings if finding is not None and finding.determined]
     for side, changed in (("values", changed_values(result)), ("missing values", changed_missingness(result))):
         lines += [f"Columns whose {side} changed: {_join([f.name for f in changed])}."] if changed else []

@@ -55,6 +55,8 @@ def render_facts(result: DriftResult) -> str:
         items.append(("Columns compared", format_count(len(result.features)), ""))
         items.append(("Cells missing", shares, "reference, then window"))
     items.append(("Values", *_describe_finding(result.values, result.alpha)))
+    if result.concept is not None:
+        items.append(("Label given the rest", *_describe_finding(result.concept, result.alpha)))
     if result.missingness is not None:
         items.append(("Missing values", *_describe_finding(result.missingness, result.alpha)))
     items.append(("False alarms allowed", f"{100.0 * result.alpha:g}%", "of comparisons without change (alpha)"))

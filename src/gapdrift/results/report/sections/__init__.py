@@ -14,16 +14,18 @@ from gapdrift.results.report.sections.findings import make_findings
 from gapdrift.results.report.sections.missing import make_missing
 from gapdrift.results.report.sections.notes import make_notes
 from gapdrift.results.report.sections.origin import make_origin
+from gapdrift.results.report.sections.pairs import make_pairs
 from gapdrift.results.report.sections.regions import make_regions
 
 __all__ = ["SECTIONS"]
 
 SECTIONS: tuple[Callable[[Report], Section | None], ...] = (
+    make_notes,
     make_columns,
+    make_pairs,
     make_distributions,
     make_missing,
     make_regions,
     make_findings,
     make_origin,
-    make_notes,
 )

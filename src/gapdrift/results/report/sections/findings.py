@@ -11,6 +11,13 @@ __all__ = ["make_findings"]
 
 MEANINGS = {
     "values": "all tests of the values together",
+    "covariates": "values of all columns but the label, P(x)",
+    "label": "values of the label, P(y)",
+    "concept": "the label, given the other columns, P(y | x)",
+    "level": "level of the label where the other columns are the same",
+    "slopes": "how the label rises or falls with the other columns",
+    "curves": "relations of the label that are not straight lines",
+    "spread": "how much the label scatters where the other columns are the same",
     "missingness": "all tests of missing values together",
     "location": "typical value of each column",
     "dependence": "spread of each column, and how columns are related",
@@ -38,19 +45,25 @@ QUANTITIES: Mapping[str, Callable[[Finding], str]] = {
 def make_findings(report: Report) -> Section:
     """Table of the findings and their parts."""
     result = report.result
-    findings = [finding for finding in (result.values, result.missingness) if finding is not None]
-    everything = [each for finding in findings for each in (finding, *finding.parts)]
+    given = (result.values, result.concept, result.missingness)
+    findings = [finding for finding in given if finding is not None]
+    everything = [each for finding in findings for each in _with_parts(finding)]
     shown = {title: render for title, render in QUANTITIES.items() if any(map(render, everything))}
     heads = [Head("Test"), Head("What it compares", "", "words")]
     heads += [Head(title, "", "number") for title in shown]
     rows = [
         _make_row(each, "" if each is finding else "part", shown.values())
         for finding in findings
-        for each in (finding, *finding.parts)
+        for each in _with_parts(finding)
     ]
     reasons = "".join(f"<p>{escape_text(finding.reason)}</p>" for finding in findings if finding.reason)
     table = render_table("Tests, and the parts that they combine", heads, rows, kind="tests")
     return Section("tests", "Tests behind the verdict", f"{reasons}{table}")
+
+
+def _with_parts(finding: Finding) -> list[Finding]:
+    """A finding, its parts, and theirs."""
+    return [finding, *(each for part in finding.parts for each in _with_parts(part))]
 
 
 def _make_row(finding: Finding, kind: str, renderers: Iterable[Callable[[Finding], str]]) -> list[Cell]:

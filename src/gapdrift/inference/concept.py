@@ -1,0 +1,331 @@
+"""Tests of P(y | x): whether the label depends on the other columns as before, wherever these have moved to."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import chdtrc, ndtr, stdtr
+
+from gapdrift._typing import Indices, Matrix, Vector
+from gapdrift.inference.combination import Component, combine, effective_number, sidak, sidak_all
+from gapdrift.inference.null import N_DRAWS, SMALLEST_EIGENVALUE
+from gapdrift.inference.observed import column_tests
+from gapdrift.inference.pearson import SMALLEST_P
+from gapdrift.models.concept import CONSTANT, CURVE, MISSING, SLOPE
+from gapdrift.results import Finding
+from gapdrift.tables.histograms import HistogramAxis
+
+__all__ = ["SHARES", "combine_findings", "concept_finding", "label_finding", "values_with_label"]
+
+Sums = Mapping[str, NDArray[np.float64]]
+
+SHARES = {"values": 0.5, "concept": 0.4, "missingness": 0.1}
+"""Shares of the false alarms of a verdict; what was not tested leaves its share to the others."""
+
+NUMBER_TESTS, CLASS_TESTS = 4.0, 2.0
+"""Tests of the distribution of the label: all cells, the largest one; of a number its mean and its waves as well."""
+
+LABEL_SHARE = 0.2
+"""Share of those of `values` that the label has."""
+
+MIN_WINDOW_LABELS = 20
+"""Labelled rows of the window below which nothing is said of the concept."""
+
+MOVED = 0.1
+"""p-value of all functions of the labelled rows having their means as before, above which they are taken as unmoved."""
+
+ROWS_PER_FUNCTION = 3
+"""Complete rows of either side, for each function, from which they are compared alone."""
+
+MIN_COMPLETE = 50
+"""Complete rows of either side from which they are compared alone."""
+
+ROWS_PER_RANK = 10
+"""Labelled rows of the window for each direction of a Wald test, at least."""
+
+LEAST_INFORMATION = 1e-4
+"""Part of a function that the others do not tell, times its rows, below which it is left out."""
+
+WEIGHTS = {"level": 1.0, "slopes": 1.0, "curves": 0.5}
+"""Weights of the tests of a label's mean."""
+
+SPREAD_WEIGHTS = {"level": 0.7, "slopes": 0.3, "curves": 0.1}
+"""Weights of the tests of its spread."""
+
+
+class _Side(NamedTuple):
+    """Sums of one side, over all labelled rows or over complete ones."""
+
+    n_rows: float
+    gram: Matrix
+    scores: Matrix
+    squares: Matrix
+
+
+@dataclass(frozen=True, eq=False)
+class _Scores:
+    """Differences of one residual between window and reference, for each function.
+
+    Parameters
+    ----------
+    difference : (functions,) array
+        U = S_r S^-1 E_w - S_w S^-1 E_r, with S the products and E the residuals of either side.
+    covariance : (functions, functions) array
+    information : (functions, functions) array
+        S_r S^-1 S_w: by how much U grows with a coefficient that differs between the sides.
+    n_rows : float
+        Of the smaller side.
+    """
+
+    difference: Vector
+    covariance: Matrix
+    information: Matrix
+    n_rows: float
+
+    def given(self, chosen: Indices, others: Indices) -> "_Scores":
+        """Differences of some functions, less what differences of others explain."""
+        transfer = np.zeros((len(chosen), len(self.difference)))
+        transfer[np.arange(len(chosen)), chosen] = 1.0
+        if len(others):
+            inverse = np.linalg.pinv(self.information[np.ix_(others, others)], rcond=1e-8, hermitian=True)
+            transfer[:, others] -= self.information[np.ix_(chosen, others)] @ inverse
+        information = transfer @ self.information @ transfer.T
+        return _Scores(transfer @ self.difference, transfer @ self.covariance @ transfer.T, information, self.n_rows)
+
+    @property
+    def usable(self) -> Indices:
+        """Functions of which both sides know something."""
+        told = np.diag(self.information)
+        return np.flatnonzero((told > LEAST_INFORMATION * self.n_rows) & (np.diag(self.covariance) > 1e-12))
+
+
+def concept_finding(roles: Indices, reference: Sums, counted: Sums, window: Sums, *, is_number: bool) -> Finding:
+    """Finding of P(y | x), with its parts.
+
+    Parameters
+    ----------
+    roles : (functions,) array of int
+        Of the functions of a row.
+    reference : mapping
+        Sums of `gapdrift.counting.concept` over rows of the reference, each predicted by what others tell of it.
+    counted : mapping
+        The same, counted like a window. Squared residuals of rows that were learned from are too small, so that a
+        spread must differ from both: rows of the reference are then no drift.
+    window : mapping
+    is_number : bool
+        Whether the label is a number: its second residual is then about its spread.
+
+    Notes
+    -----
+    Residuals are regressed on the functions of a row on both sides together, and it is tested whether coefficients of
+    the window differ (Chow), with variances that hold whatever the spread of the residuals is (Eicker, Huber, White).
+    What the regression takes off is what P(x) explains; where either side has no rows, nothing is compared.
+    """
+    n_window = float(window["concept_rows"][0])
+    if n_window < MIN_WINDOW_LABELS:
+        reason = (
+            f"{n_window:.0f} row(s) of the window have a label, expected at least {MIN_WINDOW_LABELS}: whether the "
+            "label depends on the other columns as before cannot be said yet. Test rows again once they are labelled."
+        )
+        return Finding("concept", None, None, 1.0, None, reason=reason)
+    moved = _has_moved(roles, _side(reference, 0), _side(window, 0))
+    sides, nuisance = _choose_rows(roles, reference, window, moved=moved)
+    parts = [
+        _output_parts(*_without(_compare(*sides, output), roles, nuisance), output, curves=not moved)
+        for output in range(len(window["concept_scores"][0]))
+    ]
+    if is_number:
+        sides, nuisance = _choose_rows(roles, counted, window, moved=moved)
+        again = _output_parts(*_without(_compare(*sides, 1), roles, nuisance), 1, curves=not moved)
+        parts[1] = {name: _less_sure(part, again[name]) for name, part in parts[1].items()}
+    return _finding(parts, is_number=is_number)
+
+
+def _without(scores: "_Scores", roles: Indices, nuisance: Indices) -> tuple["_Scores", Indices]:
+    """Differences less what those of some functions explain, and the roles of those that are left."""
+    if not len(nuisance):
+        return scores, roles
+    others = np.setdiff1d(np.arange(len(roles)), nuisance)
+    return scores.given(others, nuisance), roles[others]
+
+
+def _side(sums: Sums, which: int) -> _Side:
+    """Sums of a side over all labelled rows, 0, or over complete ones, 1."""
+    names = "concept_rows", "concept_gram", "concept_scores", "concept_squares"
+    n_rows, gram, scores, squares = (sums[name][which] for name in names)
+    return _Side(float(n_rows), gram, scores, squares)
+
+
+def _has_moved(roles: Indices, reference: _Side, window: _Side) -> bool:
+    """Whether labelled rows have other values, or other missing cells, than those of the reference."""
+    groups = [np.flatnonzero((roles == SLOPE) | (roles == MISSING)), np.flatnonzero(roles == CURVE)]
+    p_values = [_means_p_value(reference, window, chosen) for chosen in groups if len(chosen)]
+    return sidak(min(p_values, default=1.0), len(p_values)) < MOVED
+
+
+def _means_p_value(reference: _Side, window: _Side, chosen: Indices) -> float:
+    """p-value of some functions having the same means on both sides."""
+    before, after = (side.gram[0, chosen] / max(side.gram[0, 0], 1.0) for side in (reference, window))
+    both = reference.gram[0, 0] + window.gram[0, 0]
+    square = (np.diag(reference.gram) + np.diag(window.gram))[chosen] / both
+    mean = (reference.gram[0, chosen] + window.gram[0, chosen]) / both
+    variance = np.maximum(square - mean**2, 1e-9)
+    score = (after - before) / np.sqrt(variance * (1.0 / reference.n_rows + 1.0 / window.n_rows))
+    return sidak(2.0 * float(ndtr(-np.abs(score).max())), len(chosen))
+
+
+def _choose_rows(roles: Indices, reference: Sums, window: Sums, *, moved: bool) -> tuple[tuple[_Side, _Side], Indices]:
+    """Both sides, and functions whose difference is nobody's fault.
+
+    Where the other columns moved, what their missing cells hide has moved as well: rows are compared that have every
+    column that the label depends on. Where these are too few, differences along missing cells are taken off.
+    """
+    every = _side(reference, 0), _side(window, 0)
+    if not moved:
+        return every, np.zeros(0, dtype=np.intp)
+    complete = _side(reference, 1), _side(window, 1)
+    enough = max(MIN_COMPLETE, ROWS_PER_FUNCTION * int(np.sum(roles != MISSING)))
+    if min(side.n_rows for side in complete) >= enough:
+        return complete, np.zeros(0, dtype=np.intp)
+    return every, np.flatnonzero(roles == MISSING)
+
+
+def _compare(reference: _Side, window: _Side, output: int) -> _Scores:
+    both = reference.gram + window.gram
+    scale = np.sqrt(np.maximum(np.diag(both), 1e-9))
+    values, vectors = np.linalg.eigh(both / np.outer(scale, scale))
+    kept = values > 1e-9 * values.max()
+    inverse = (vectors[:, kept] / values[kept]) @ vectors[:, kept].T / np.outer(scale, scale)
+    here, there = reference.gram @ inverse, window.gram @ inverse
+    difference = here @ window.scores[output] - there @ reference.scores[output]
+    covariance = here @ window.squares[output] @ here.T + there @ reference.squares[output] @ there.T
+    return _Scores(difference, covariance, here @ window.gram, min(reference.n_rows, window.n_rows))
+
+
+class _Part(NamedTuple):
+    """Test of one kind of difference: the component, and its effect size."""
+
+    component: Component | None
+    effect: float
+
+
+def _less_sure(one: _Part, two: _Part) -> _Part:
+    """The test with the larger p-value."""
+    if one.component is None or two.component is None:
+        return _Part(None, 0.0)
+    return max(one, two, key=lambda part: part.component.p_value if part.component is not None else 1.0)
+
+
+def _output_parts(scores: _Scores, roles: Indices, seed: int, *, curves: bool) -> dict[str, _Part]:
+    """Tests of one residual: its level, its slopes, and its curves."""
+    constant, slopes, bends = (np.flatnonzero(roles == role) for role in (CONSTANT, SLOPE, CURVE))
+    blocks = {"level": (constant, constant[:0]), "slopes": (slopes, constant)}
+    if curves:
+        blocks["curves"] = (bends, np.concatenate([constant, slopes]))
+    found = {name: scores.given(*block) for name, block in blocks.items() if len(block[0])}
+    return {name: _test_block(name, block, seed, together=name == "slopes") for name, block in found.items()}
+
+
+def _test_block(name: str, block: _Scores, seed: int, *, together: bool) -> _Part:
+    """Test of some differences one by one, and together."""
+    usable = block.usable
+    if not len(usable):
+        return _Part(None, 0.0)
+    deviation = np.sqrt(np.diag(block.covariance)[usable])
+    score = block.difference[usable] / deviation
+    correlation = block.covariance[np.ix_(usable, usable)] / np.outer(deviation, deviation)
+    values, vectors = np.linalg.eigh(correlation)
+    noise = np.random.default_rng([seed, *name.encode()]).standard_normal((N_DRAWS, len(usable)))
+    # The symmetric root changes little where the correlation does.
+    draws = noise @ ((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T)
+    freedom = max(block.n_rows - 2.0, 1.0)
+    least = 2.0 * ndtr(-np.abs(draws).max(axis=1))
+    number = effective_number(least)
+    smallest = 2.0 * float(stdtr(freedom, -np.abs(score).max()))
+    single = Component(name, sidak(smallest, number), sidak_all(least, number), degrees_of_freedom=len(usable))
+    surest = usable[int(np.abs(score).argmax())]
+    effect = float(abs(block.difference[surest]) / block.information[surest, surest])
+    if not together or len(usable) < 2:
+        return _Part(single, effect)
+    max_rank = max(int(block.n_rows // ROWS_PER_RANK), 2)
+    kept = np.flatnonzero(values > SMALLEST_EIGENVALUE)[::-1][:max_rank]
+    whitening = vectors[:, kept] / np.sqrt(values[kept])
+    statistic, simulated = float(((score @ whitening) ** 2).sum()), ((draws @ whitening) ** 2).sum(axis=1)
+    whole = Component(name, float(chdtrc(len(kept), statistic)), chdtrc(len(kept), simulated), statistic, len(kept))
+    return _Part(combine(name, [(single, 0.5), (whole, 0.5)]), effect)
+
+
+def _finding(outputs: list[dict[str, _Part]], *, is_number: bool) -> Finding:
+    """Finding of all residuals: of a number its mean and its spread, of a category each class."""
+    tests: list[tuple[Component | None, float]] = []
+    effects: dict[str, list[tuple[float, float]]] = {}
+    for output, parts in enumerate(outputs):
+        is_spread = is_number and output == 1
+        for name, part in parts.items():
+            tests.append((part.component, (SPREAD_WEIGHTS if is_spread else WEIGHTS)[name]))
+            if part.component is not None:
+                kind = "spread" if is_spread else name
+                effects.setdefault(kind, []).append((part.component.p_value, part.effect))
+    whole = combine("concept", tests)
+    if whole is None:
+        reason = "Window and reference have no labelled rows at the same values of the other columns."
+        return Finding("concept", None, None, 1.0, None, reason=reason)
+    found = tuple(
+        Finding(kind, None, None, max(sidak(min(tests)[0], len(tests)), SMALLEST_P), min(tests)[1])
+        for kind, tests in effects.items()
+    )
+    surest = min(found, key=lambda part: part.p_value)
+    return Finding("concept", None, None, max(whole.p_value, SMALLEST_P), surest.effect_size, parts=found)
+
+
+def label_finding(axis: HistogramAxis, reference: Vector, window: Vector) -> Finding:
+    """Finding of P(y): the distribution of the labels that are there.
+
+    Parameters
+    ----------
+    axis : HistogramAxis
+    reference, window : (cells,) arrays
+        Labels of each cell.
+    """
+    (test,) = column_tests(
+        (axis,), reference, window, np.zeros(1), np.array([NUMBER_TESTS if axis.edges else CLASS_TESTS])
+    )
+    if test is None:
+        reason = f"{window.sum():.0f} row(s) of the window and {reference.sum():.0f} of the reference have a label."
+        return Finding("label", None, None, 1.0, None, reason=f"{reason} That is too few to compare them.")
+    return Finding("label", None, None, max(test.p_value, SMALLEST_P), test.effect_size)
+
+
+def values_with_label(covariates: Finding, label: Finding) -> Finding:
+    """Finding of the values, which of P(x) and P(y) moved: ``parts`` are both."""
+    parts = covariates, label
+    if not covariates.determined:
+        return Finding("values", None, None, 1.0, None, reason=covariates.reason, parts=parts)
+    shares = {"covariates": 1.0 - LABEL_SHARE, "label": LABEL_SHARE}
+    p_value = combine_findings(parts, shares)
+    effects = [part.effect_size or 0.0 for part in parts if part.determined]
+    return Finding("values", None, None, p_value, max(effects), parts=parts)
+
+
+def combine_findings(findings: tuple[Finding, ...], shares: Mapping[str, float]) -> float:
+    """p-value of some findings together, each with its share of the false alarms.
+
+    Parameters
+    ----------
+    findings : tuple of Finding
+        Those that could not be tested leave their shares to the others.
+    shares : mapping of str to float
+        By name.
+
+    Examples
+    --------
+    >>> found = Finding("values", None, None, 0.03, 0.1), Finding("concept", None, None, 0.5, 0.1)
+    >>> round(combine_findings(found, {"values": 0.5, "concept": 0.5}), 4)
+    0.0591
+    """
+    tested = [finding for finding in findings if finding.determined]
+    total = sum(shares[finding.name] for finding in tested)
+    p_values = [sidak(finding.p_value, total / shares[finding.name]) for finding in tested]
+    return max(min(p_values, default=1.0), SMALLEST_P)

@@ -1,0 +1,430 @@
+"""How a label depends on the other columns, learned on a reference.
+
+A row is described by a few functions of its expected scores and missing cells. The label is predicted by a weighted
+sum of them and by boosted trees that are fitted to what the sum leaves over. What neither predicts, the residual, has
+the same mean at the same values of the other columns as long as the label depends on them as before.
+"""
+
+from dataclasses import dataclass
+from math import isqrt
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+from scipy.special import fdtrc
+
+from gapdrift._typing import Indices, Mask, Matrix, Vector
+from gapdrift.models.forest import Forest, from_histogram_boosting
+from gapdrift.models.normal_scores import NormalScores, fit_normal_scores
+from gapdrift.persistence.records import StoredAs, expect, expect_range, expect_shape, stored
+
+__all__ = [
+    "CONSTANT",
+    "CURVE",
+    "MISSING",
+    "SLOPE",
+    "ConceptBasis",
+    "ConceptModel",
+    "LearnedRows",
+    "fit_concept",
+    "tree_features",
+]
+
+CONSTANT, SLOPE, CURVE, MISSING = range(4)
+"""Roles of the functions of a row: the constant, its coordinates, bends and products of them, and missing cells."""
+
+MIN_LABELLED = 40
+"""Labelled rows of the reference below which nothing is learned."""
+
+MIN_CLASS = 10
+"""Rows of a class below which it is not looked at."""
+
+MAX_CLASSES = 4
+"""Classes that are looked at, each against all others: the most frequent ones."""
+
+ROWS_PER_FUNCTION = 8
+"""Labelled rows of the reference for each function of a row, at least."""
+
+MAX_SQUARES = 15_000
+"""Entries of the sums of squares, about: they decide how many functions there are."""
+
+KNEES = (-1.0, 1.0)
+"""Scores beyond which a column may have another slope."""
+
+MAX_COORDINATE = 4.0
+"""Coordinates are cut off at this."""
+
+MAX_LEVERAGE = 2.0
+"""A row whose leverage is so many times the mean one weighs one; beyond, its weight falls with its leverage."""
+
+N_FOLDS = 2
+"""Trees are fitted to the rows of all folds but one."""
+
+N_TREES, LEARNING_RATE, N_LEAVES, LEAF_ROWS = 60, 0.08, 12, 20
+"""Of the boosted trees."""
+
+MAX_SPREAD_SQUARE = 9.0
+"""Squared residuals are cut off at so many times their mean."""
+
+MATTERS = 0.05
+"""p-value of a column having no effect on the label below which rows without it are incomplete."""
+
+SMALLEST_RIDGE = 1e-6
+"""Added to the diagonal of mean products, so that copies of a column do no harm."""
+
+
+@stored
+@dataclass(frozen=True, eq=False)
+class ConceptBasis:
+    """Functions of a row by which the dependence of the label is described.
+
+    Parameters
+    ----------
+    turn : (columns, coordinates) array
+        From centred expected scores to coordinates.
+    is_number : (coordinates,) array of bool
+        Coordinates that may bend.
+    bends, products, crossed : bool
+        Whether there are bends, products of two coordinates, and products of missing cells and coordinates.
+    missing : (n,) array of int
+        Input columns whose missing cells are functions.
+    """
+
+    turn: Matrix
+    is_number: Mask
+    bends: bool
+    products: bool
+    crossed: bool
+    missing: Indices
+
+    @property
+    def roles(self) -> Indices:
+        """Role of each function."""
+        n = self.turn.shape[1]
+        sizes = {
+            CONSTANT: 1,
+            SLOPE: n,
+            CURVE: self.bends * len(KNEES) * int(self.is_number.sum()) + self.products * n * (n - 1) // 2,
+            MISSING: len(self.missing) * (1 + self.crossed * n),
+        }
+        return np.repeat(list(sizes), list(sizes.values()))
+
+    def functions(self, expected: Matrix, missing: Mask) -> Matrix:
+        """Functions of some rows: (rows, functions).
+
+        Parameters
+        ----------
+        expected : (rows, columns) array
+            Centred expected scores.
+        missing : (rows, input columns) array of bool
+        """
+        place = np.clip(expected @ self.turn, -MAX_COORDINATE, MAX_COORDINATE)
+        parts = [np.ones((len(place), 1)), place]
+        if self.bends:
+            numbers = place[:, self.is_number]
+            parts += [np.maximum(np.sign(knee) * (numbers - knee), 0.0) for knee in KNEES]
+        if self.products:
+            first, second = np.triu_indices(place.shape[1], 1)
+            parts.append(place[:, first] * place[:, second])
+        absent = missing[:, self.missing].astype(float)
+        parts.append(absent)
+        if self.crossed:
+            parts.append((absent[:, :, None] * place[:, None, :]).reshape(len(place), -1))
+        return np.hstack(parts)
+
+    def check_stored(self) -> None:
+        """Check what was read from a file: as many coordinates in all parts."""
+        expect_shape(self.turn, (-1, -1), "coordinates")
+        expect_shape(self.is_number, (self.turn.shape[1],), "coordinates that bend")
+        expect_shape(self.missing, (-1,), "missing cells that are functions")
+        expect(len(self.roles) <= isqrt(MAX_SQUARES), f"up to {isqrt(MAX_SQUARES)} functions")
+
+
+@stored
+@dataclass(frozen=True, eq=False)
+class ConceptModel:
+    """What is expected of the label, given the other columns.
+
+    Parameters
+    ----------
+    basis : ConceptBasis
+    label_scores : NormalScores or None
+        Of a label that is a number.
+    classes : (n,) array of int
+        Matrix columns of a label that is a category: the classes that are looked at, each against all others.
+    leverage : (functions, functions) array
+        Inverse of the mean products of the functions, over their number.
+    coefficients : (outputs, functions) array
+        Of the numbers that the label is turned into.
+    trees : tuple of tuples of Forest
+        For each fold, one for each output.
+    cap : float
+        At which the squared residuals of a number are cut off.
+    spread : (functions,) array
+        Coefficients of these squares.
+    matters : (input columns,) array of bool
+        Columns that the label depends on.
+    """
+
+    basis: ConceptBasis
+    label_scores: NormalScores | None
+    classes: Indices
+    leverage: Matrix
+    coefficients: Matrix
+    trees: tuple[tuple[Annotated[Any, StoredAs(Forest)], ...], ...]
+    cap: float
+    spread: Vector
+    matters: Mask
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of residuals of a row: two of a number, the second one about its spread; one of each class."""
+        return 2 if self.label_scores is not None else len(self.classes)
+
+    def outputs(self, labels: Matrix) -> Matrix:
+        """Numbers that labels are turned into: (rows, outputs).
+
+        Parameters
+        ----------
+        labels : (rows, matrix columns of the label) array
+            Without missing ones.
+        """
+        if self.label_scores is not None:
+            return self.label_scores.transform(labels)
+        return np.asarray(labels[:, self.classes] > 0.0, dtype=float)
+
+    def weights(self, functions: Matrix) -> Vector:
+        """Weight of each row: at most one, and less where the reference has few rows like it."""
+        away = ((functions @ self.leverage) * functions).sum(axis=1)
+        weights: Vector = MAX_LEVERAGE / np.maximum(away, MAX_LEVERAGE)
+        return weights
+
+    def residuals(self, functions: Matrix, features: Matrix, labels: Matrix) -> Matrix:
+        """Residuals of rows that nothing was learned from: (rows, n_outputs).
+
+        Parameters
+        ----------
+        functions : (rows, functions) array
+        features : (rows, features) array
+            From `tree_features`.
+        labels : (rows, matrix columns of the label) array
+        """
+        rest = self.outputs(labels) - functions @ self.coefficients.T
+        folds = [rest - np.column_stack([tree.predict(features) for tree in fold]) for fold in self.trees]
+        mean = np.asarray(np.mean(folds, axis=0))
+        if self.label_scores is None:
+            return mean
+        squares = np.mean([np.minimum(fold**2, self.cap) for fold in folds], axis=0)
+        return np.hstack([mean, squares - (functions @ self.spread)[:, None]])
+
+    def complete(self, missing: Mask) -> Mask:
+        """Whether rows have all columns that the label depends on: (rows,)."""
+        return np.asarray(~missing[:, self.matters].any(axis=1))
+
+    def check_stored(self) -> None:
+        """Check what was read from a file: functions, outputs and trees fit together."""
+        size, n_features = len(self.basis.roles), self.basis.turn.shape[0] + len(self.basis.missing)
+        n_predicted = 1 if self.label_scores is not None else len(self.classes)
+        expect(1 <= n_predicted <= MAX_CLASSES, f"up to {MAX_CLASSES} classes")
+        expect(self.label_scores is None or len(self.label_scores.knots) == 1, "one label")
+        expect_shape(self.leverage, (size, size), "leverage")
+        expect_shape(self.coefficients, (n_predicted, size), "coefficients")
+        expect_shape(self.spread, (size,), "coefficients of the spread")
+        expect_shape(self.matters, (-1,), "columns that matter")
+        expect_range(self.basis.missing, 0, len(self.matters), "missing cells that are functions")
+        expect(len(self.trees) == N_FOLDS, f"trees of {N_FOLDS} folds")
+        for fold in self.trees:
+            fits = all(getattr(tree, "n_features", n_features) == n_features for tree in fold)
+            expect(len(fold) == n_predicted and fits, "trees for each output")
+
+
+class LearnedRows(NamedTuple):
+    """Labelled rows of the reference, as they are compared with windows.
+
+    Parameters
+    ----------
+    functions : (rows, functions) array
+    weights : (rows,) array
+    residuals, honest : (rows, outputs) arrays
+        By trees that did not see the row; the honest ones by coefficients that did not see it either.
+    complete : (rows,) array of bool
+    """
+
+    functions: Matrix
+    weights: Vector
+    residuals: Matrix
+    honest: Matrix
+    complete: Mask
+
+
+def tree_features(basis: ConceptBasis, expected: Matrix, missing: Mask) -> Matrix:
+    """What trees see of a row: expected scores, and what is missing."""
+    return np.hstack([expected, missing[:, basis.missing]])
+
+
+def fit_concept(
+    expected: Matrix,
+    missing: Mask,
+    labels: Matrix,
+    turn: tuple[Matrix, Mask],
+    owner: Indices,
+    rng: np.random.Generator,
+    *,
+    is_number: bool,
+) -> tuple[ConceptModel, LearnedRows] | None:
+    """Model of the label, and the rows it was learned from; None where labels are too few, or all the same.
+
+    Parameters
+    ----------
+    expected : (rows, columns) array
+        Centred expected scores of labelled rows.
+    missing : (rows, input columns) array of bool
+    labels : (rows, matrix columns of the label) array
+    turn : pair of (columns, coordinates) array and (coordinates,) array of bool
+        Coordinates, and which of them are of numbers.
+    owner : (columns,) array of int
+        Input column behind each matrix column.
+    rng : numpy.random.Generator
+    is_number : bool
+        Whether the label is a number.
+
+    Notes
+    -----
+    With P the functions of the rows and W their weights, the coefficients of an output y are those of least squares,
+    (P'WP)^-1 P'Wy. Trees are fitted to what they leave over on all folds but one, and predict that one; then the
+    coefficients are fitted again. A residual e has the leverage h = w p'(P'WP)^-1 p: e / (1 - h) is what coefficients
+    that have not seen the row leave over.
+    """
+    classes = np.zeros(0, dtype=np.intp) if is_number else _choose_classes(labels)
+    n_outputs = 2 if is_number else len(classes)
+    if len(labels) < MIN_LABELLED or not n_outputs or (is_number and np.ptp(labels) == 0.0):
+        return None
+    scores = fit_normal_scores(labels, np.array([True])) if is_number else None
+    basis = _choose_basis(missing, turn, len(labels), n_outputs)
+    functions = basis.functions(expected, missing)
+    leverage = np.linalg.inv(_mean_products(functions)) / functions.shape[1]
+    matters = np.zeros(missing.shape[1], dtype=bool)
+    nothing = np.zeros((0, functions.shape[1])), (), 0.0, np.zeros(functions.shape[1]), matters
+    draft = ConceptModel(basis, scores, classes, leverage, *nothing)
+    outputs, weights = draft.outputs(labels), draft.weights(functions)
+    solve = np.linalg.inv(_mean_products(functions, weights) * len(functions)) @ (functions * weights[:, None]).T
+    trees, rest = _fit_trees(
+        tree_features(basis, expected, missing), outputs - functions @ (solve @ outputs), outputs, rng
+    )
+    coefficients = solve @ rest
+    residuals = rest - functions @ coefficients
+    honest = residuals / np.maximum(1.0 - (functions * solve.T).sum(axis=1), 0.2)[:, None]
+    matters = _matters(functions, coefficients, residuals, weights, basis, owner, missing.shape[1])
+    cap, spread = 0.0, np.zeros(functions.shape[1])
+    if is_number:
+        cap = MAX_SPREAD_SQUARE * float(np.average(honest[:, 0] ** 2, weights=weights))
+        squares = np.minimum(honest**2, cap)
+        spread = (solve @ squares)[:, 0]
+        left = squares - (functions @ spread)[:, None]
+        residuals, honest = np.hstack([residuals, left]), np.hstack([honest, left])
+    model = ConceptModel(basis, scores, classes, leverage, coefficients.T, trees, cap, spread, matters)
+    return model, LearnedRows(functions, weights, residuals, honest, model.complete(missing))
+
+
+def _choose_classes(labels: Matrix) -> Indices:
+    """Matrix columns of the classes that are looked at: the first of two, of more the most frequent ones."""
+    counts = np.count_nonzero(labels > 0.0, axis=0)
+    order = np.argsort(-counts, kind="stable")
+    often = order[counts[order] >= MIN_CLASS]
+    if not len(often) or counts[often[0]] > len(labels) - MIN_CLASS:
+        return np.zeros(0, dtype=np.intp)
+    return np.asarray(often[:1] if np.count_nonzero(counts) == 2 else often[:MAX_CLASSES], dtype=np.intp)
+
+
+def _choose_basis(missing: Mask, turn: tuple[Matrix, Mask], n_rows: int, n_outputs: int) -> ConceptBasis:
+    """As many kinds of functions as there are rows for."""
+    most = max(min(n_rows // ROWS_PER_FUNCTION, isqrt(MAX_SQUARES // n_outputs)), 3)
+    directions, is_number = turn[0][:, : most // 2], turn[1][: most // 2]
+    rates = missing.mean(axis=0)
+    absent = np.flatnonzero((rates * n_rows >= MIN_CLASS) & ((1.0 - rates) * n_rows >= MIN_CLASS))
+    basis = ConceptBasis(directions, is_number, False, False, False, absent[:0])
+    richer: list[dict[str, Any]] = [
+        {"missing": absent},
+        {"bends": True},
+        {"products": True},
+        {"crossed": len(absent) > 0},
+    ]
+    for change in richer:
+        wider = ConceptBasis(**(vars(basis) | change))
+        basis = wider if len(wider.roles) <= most else basis
+    return basis
+
+
+def _mean_products(functions: Matrix, weights: Vector | None = None) -> Matrix:
+    weighted = functions if weights is None else functions * weights[:, None]
+    mean = weighted.T @ functions / len(functions)
+    return np.asarray(mean + SMALLEST_RIDGE * max(float(np.trace(mean)) / len(mean), 1.0) * np.eye(len(mean)))
+
+
+def _fit_trees(
+    features: Matrix, rest: Matrix, outputs: Matrix, rng: np.random.Generator
+) -> tuple[tuple[tuple[Any, ...], ...], Matrix]:
+    """Trees of each fold, and outputs less what trees predict that did not see the row."""
+    # Of scikit-learn's trees only those who have a label pay for the import.
+    from sklearn.ensemble import HistGradientBoostingRegressor  # noqa: PLC0415
+
+    folds = rng.permutation(np.arange(len(features)) % N_FOLDS)
+    left, found = outputs.copy(), []
+    for fold in range(N_FOLDS):
+        own = folds == fold
+        trees = []
+        for output in range(rest.shape[1]):
+            boosted = HistGradientBoostingRegressor(
+                max_iter=N_TREES,
+                learning_rate=LEARNING_RATE,
+                max_leaf_nodes=N_LEAVES,
+                min_samples_leaf=LEAF_ROWS,
+                l2_regularization=1.0,
+                early_stopping=False,
+                random_state=0,
+            ).fit(features[~own], rest[~own, output])
+            tree = _as_record(boosted, features)
+            left[own, output] -= tree.predict(features[own])
+            trees.append(tree)
+        found.append(tuple(trees))
+    return tuple(found), left
+
+
+def _as_record(boosted: Any, features: Matrix) -> Any:
+    """Forest that predicts what boosted trees predict; the trees themselves where their attributes are not as known."""
+    try:
+        record = from_histogram_boosting(boosted)
+        same = np.allclose(record.predict(features[:100]), boosted.predict(features[:100]), rtol=1e-9)
+    except (AttributeError, LookupError, TypeError, ValueError):
+        same = False
+    return record if same else boosted
+
+
+def _matters(
+    functions: Matrix,
+    coefficients: Matrix,
+    residuals: Matrix,
+    weights: Vector,
+    basis: ConceptBasis,
+    owner: Indices,
+    n_inputs: int,
+) -> Mask:
+    """Input columns that the label depends on: (input columns,).
+
+    Each by an F test of the slopes and bends of its coordinates. Along principal directions all columns matter.
+    """
+    n_coordinates = basis.turn.shape[1]
+    if not np.isin(basis.turn, (0.0, 1.0)).all():
+        return np.ones(n_inputs, dtype=bool)
+    inputs = owner[basis.turn.argmax(axis=0)]
+    of_function = np.concatenate([[-1], inputs, *([inputs[basis.is_number]] * (len(KNEES) * basis.bends))])
+    inverse = np.linalg.inv(_mean_products(functions, weights) * len(functions))
+    freedom = len(functions) - functions.shape[1]
+    found = np.zeros(n_inputs, dtype=bool)
+    variance = (weights[:, None] * residuals**2).sum(axis=0) / freedom
+    for column in range(n_inputs if n_coordinates else 0):
+        own = np.flatnonzero(of_function == column)
+        for output in range(coefficients.shape[1] if len(own) else 0):
+            b = coefficients[own, output]
+            ratio = b @ np.linalg.pinv(inverse[np.ix_(own, own)]) @ b / max(variance[output], 1e-12) / len(own)
+            found[column] |= bool(fdtrc(len(own), freedom, ratio) < MATTERS)
+    return found

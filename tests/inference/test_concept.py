@@ -1,0 +1,111 @@
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from gapdrift.counting.concept import concept_sums, count_concept
+from gapdrift.inference.concept import (
+    SHARES,
+    combine_findings,
+    concept_finding,
+    label_finding,
+    values_with_label,
+)
+from gapdrift.models.concept import LearnedRows, fit_concept
+from gapdrift.results import Finding
+from gapdrift.tables.histograms import HistogramAxis
+
+COLOURS = HistogramAxis((), (), ("red", "blue", "(other)"))
+
+
+def draw(rng, n_rows, shift=0.0, change="", missing=0.0, scale=1.0):
+    """Rows whose label is the sum of two columns; expected scores are those observed, and 0 where missing."""
+    x = scale * rng.normal(size=(n_rows, 2)) + np.array([shift, 0.0])
+    y = x.sum(axis=1) + 0.5 * (2.0 if change == "spread" else 1.0) * rng.normal(size=n_rows)
+    y += {"level": 0.3 * np.ones(n_rows), "slopes": -0.5 * x[:, 1]}.get(change, np.zeros(n_rows))
+    hidden = rng.random((n_rows, 2)) < missing
+    return np.where(hidden, 0.0, x), hidden, y[:, None]
+
+
+def find(rng, *windows, n_rows=400, reference_missing=0.0):
+    """Findings of windows against a fresh reference."""
+    turn = np.eye(2), np.ones(2, dtype=bool)
+    rows = draw(rng, n_rows, missing=reference_missing)
+    model, learned = fit_concept(*rows, turn, np.arange(2), rng, is_number=True)
+    reference, counted = concept_sums(learned), count_concept(model, *rows)
+    sums = [count_concept(model, *draw(rng, n_rows, **window)) for window in windows]
+    return [concept_finding(model.basis.roles, reference, counted, each, is_number=True) for each in sums]
+
+
+@pytest.mark.parametrize("change", ["level", "slopes", "spread"])
+@pytest.mark.parametrize("shift", [0.0, 1.0])
+def test_changes_are_found_and_named(rng, change, shift):
+    (found,) = find(rng, {"change": change, "shift": shift})
+    assert found.p_value < 1e-4
+    assert min(found.parts, key=lambda part: part.p_value).name == change
+
+
+def test_effect_of_a_level_is_in_standard_deviations_of_the_label(rng):
+    (found,) = find(rng, {"change": "level"}, n_rows=4_000)
+    assert found.parts[0].name == "level"
+    assert found.parts[0].effect_size == pytest.approx(0.3 / np.sqrt(2.25), abs=0.04)
+
+
+def test_covariates_that_move_are_no_change_of_the_concept():
+    """At most as many alarms as chance allows at twice the level, 1 time in 1,000."""
+    windows = [{"missing": 0.2} | window for window in ({}, {"shift": 1.0}, {"missing": 0.5}, {"scale": 1.6})]
+    found = [find(np.random.default_rng(seed), *windows, n_rows=300, reference_missing=0.2) for seed in range(12)]
+    alarms = sum(each.p_value < 0.05 for findings in found for each in findings)
+    assert alarms <= binom.isf(1e-3, 48, 0.1)
+
+
+def test_where_the_reference_has_no_rows_nothing_is_compared():
+    """A window that lies wholly elsewhere: the functions of both sides have no direction in common."""
+    eye, zero = np.eye(2), np.zeros((2, 2))
+    rows = {"concept_rows": np.full(2, 50.0), "concept_scores": np.ones((2, 1, 2))}
+    sides = [
+        rows | {"concept_gram": np.stack([gram, gram]), "concept_squares": np.stack([gram, gram])[:, None]}
+        for gram in (50 * np.outer(eye[0], eye[0]), 50 * np.outer(eye[1], eye[1]) + zero)
+    ]
+    found = concept_finding(np.array([0, 1]), sides[0], sides[0], sides[1], is_number=False)
+    assert not found.determined
+    assert "same values" in found.reason
+
+
+def test_too_few_labels(rng):
+    functions, residuals = np.ones((10, 1)), rng.normal(size=(10, 1))
+    sums = concept_sums(LearnedRows(functions, np.ones(10), residuals, residuals, np.ones(10, dtype=bool)))
+    found = concept_finding(np.zeros(1, dtype=int), sums, sums, sums, is_number=False)
+    assert (found.p_value, found.effect_size) == (1.0, None)
+    assert found.reason.startswith("10 row(s) of the window have a label, expected at least 20")
+
+
+def test_labels():
+    found = label_finding(COLOURS, np.array([50.0, 50.0, 0.0]), np.array([20.0, 80.0, 0.0]))
+    assert found.p_value < 1e-3
+    assert found.effect_size == pytest.approx(0.3)
+    assert "0 row(s) of the window and 100" in label_finding(COLOURS, np.array([50.0, 50, 0]), np.zeros(3)).reason
+
+
+def finding(name, p_value, reason=""):
+    return Finding(name, None, None, p_value, None if reason else 0.2, reason=reason)
+
+
+def test_values_say_which_of_both_moved():
+    found = values_with_label(finding("covariates", 0.001), finding("label", 0.5))
+    assert [part.name for part in found.parts] == ["covariates", "label"]
+    assert found.p_value == pytest.approx(1 - 0.999 ** (1 / 0.8))
+    alone = values_with_label(finding("covariates", 0.02), finding("label", 1.0, "no labels"))
+    assert alone.p_value == pytest.approx(0.02)
+    assert values_with_label(finding("covariates", 1.0, "too few"), finding("label", 0.5)).reason == "too few"
+
+
+def test_shares_of_false_alarms(rng):
+    """Independent uniform p-values give a uniform one; what was not tested leaves its share to the others."""
+    assert sum(SHARES.values()) == pytest.approx(1.0)
+    p_values = rng.random((4_000, 3))
+    combined = [combine_findings(tuple(map(finding, SHARES, row)), SHARES) for row in p_values]
+    alarms = int(np.sum(np.array(combined) < 0.05))
+    assert binom.cdf(alarms, 4_000, 0.05) > 1e-4
+    assert binom.sf(alarms - 1, 4_000, 0.05) > 1e-4
+    late = finding("values", 0.03), finding("concept", 1.0, "no labels"), finding("missingness", 0.9)
+    assert combine_findings(late, SHARES) == pytest.approx(1 - 0.97 ** (0.6 / 0.5))

@@ -1,0 +1,68 @@
+import numpy as np
+import pytest
+
+import gapdrift as gd
+
+
+@pytest.fixture(scope="module")
+def detector():
+    return gd.DriftDetector(random_state=0).fit(gd.datasets.stations(1_000, rng=0))
+
+
+def test_the_pair_that_changed_is_the_first_with_its_correlations_and_rows(detector):
+    reference, window = gd.datasets.stations(1_000, rng=0), gd.datasets.stations(1_000, rng=2, drift=True)
+    result = detector.test(window)
+    (pair,) = (pair for pair in result.pairs if pair.adjusted_p_value < result.alpha)
+    assert {pair.first, pair.second} == {"temperature", "humidity"}
+    assert pair.is_straight
+    for side, rows in ((pair.reference, reference), (pair.window, window)):
+        both = ~np.isnan(rows["temperature"]) & ~np.isnan(rows["humidity"])
+        assert side.n_rows == both.sum()
+        exact = np.corrcoef(rows["temperature"][both], rows["humidity"][both])[0, 1]
+        assert side.correlation == pytest.approx(exact, abs=0.05)
+    assert pair.effect_size == pytest.approx(0.79, abs=0.05)
+    # Half of the values lie on either side of the middle of the axis.
+    middles = dict(zip((pair.first, pair.second), (ticks[2] for ticks in pair.ticks), strict=True))
+    assert middles["temperature"] == pytest.approx(np.nanmedian(reference["temperature"]), abs=1.0)
+
+
+def test_without_drift_no_pair_is_named_more_often_than_asked(detector):
+    named = 0
+    for seed in range(12):
+        fresh = gd.DriftDetector(random_state=0).fit(gd.datasets.stations(300, rng=100 + seed))
+        result = fresh.test(gd.datasets.stations(300, rng=200 + seed))
+        named += any(pair.adjusted_p_value < 0.05 for pair in result.pairs)
+    assert named <= 3
+
+
+def test_a_pair_of_a_number_and_a_category_names_the_category():
+    rng = np.random.default_rng(1)
+    colour = rng.choice(["blue", "red"], 1_000).astype(object)
+    size = rng.normal(size=1_000)
+    related = {"size": size + 2.0 * (colour == "red"), "colour": colour}
+    shuffled = {"size": rng.permutation(related["size"]), "colour": colour}
+    (pair,) = gd.compare(related, shuffled).pairs
+    assert pair.categories[(pair.first, pair.second).index("colour")] in {"blue", "red"}
+    assert pair.categories[(pair.first, pair.second).index("size")] == ""
+    assert abs(pair.reference.correlation) > 0.6
+    assert abs(pair.window.correlation) < 0.1
+
+
+def test_of_many_columns_the_pair_is_named_too():
+    rng = np.random.default_rng(2)
+    reference, window = rng.normal(size=(800, 80)), rng.normal(size=(500, 80))
+    reference[:, 7] = 0.8 * reference[:, 3] + 0.6 * reference[:, 7]
+    pair = gd.compare(reference, window).pairs[0]
+    assert {pair.first, pair.second} == {"x3", "x7"}
+    assert pair.reference.correlation == pytest.approx(0.8, abs=0.1)
+    assert abs(pair.window.correlation) < 0.2
+    assert pair.window.n_rows == 500
+
+
+def test_a_column_that_is_spread_wider_is_not_blamed_on_pairs():
+    rng = np.random.default_rng(3)
+    rows = rng.multivariate_normal(np.zeros(3), 0.5 + 0.5 * np.eye(3), 2_000)
+    window = rows[1_000:] * [4.0, 1.0, 1.0]
+    result = gd.compare(rows[:1_000], window)
+    assert not [pair for pair in result.pairs if pair.adjusted_p_value < 0.05]
+    assert result.features[0].adjusted_p_value < 1e-6

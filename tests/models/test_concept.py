@@ -1,0 +1,101 @@
+import numpy as np
+import pytest
+
+from gapdrift.models.concept import (
+    CONSTANT,
+    CURVE,
+    MAX_CLASSES,
+    MISSING,
+    SLOPE,
+    ConceptBasis,
+    fit_concept,
+    tree_features,
+)
+from tests import naive
+
+EVERYTHING = np.eye(3), np.array([True, True, False])
+
+
+def learn(rng, n_rows=400, missing=0.1, is_number=True, labels=None):
+    expected = rng.normal(size=(n_rows, 3))
+    hidden = rng.random((n_rows, 3)) < missing
+    if labels is None:
+        labels = expected[:, :1] + np.abs(expected[:, 1:2]) + 0.3 * rng.normal(size=(n_rows, 1))
+    return fit_concept(expected, hidden, labels, EVERYTHING, np.arange(3), rng, is_number=is_number), expected, hidden
+
+
+def test_functions_of_a_row(rng):
+    basis = ConceptBasis(np.eye(3)[:, :2], np.array([True, False]), True, True, True, np.array([0, 2]))
+    expected, missing = rng.normal(size=(5, 3)), rng.random((5, 3)) < 0.5
+    found = basis.functions(expected, missing)
+    for row in range(5):
+        naively = naive.concept_functions(expected[row, :2], (True, False), missing[row, [0, 2]])
+        assert found[row] == pytest.approx(naively)
+    assert basis.roles.tolist() == [CONSTANT, *[SLOPE] * 2, *[CURVE] * 3, *[MISSING] * 6]
+
+
+@pytest.mark.parametrize(("n_rows", "kinds"), [(60, 3), (200, 4), (2_000, 4)])
+def test_few_rows_have_few_functions(rng, n_rows, kinds):
+    (model, _), _, _ = learn(rng, n_rows, missing=0.3)
+    assert len(model.basis.roles) <= max(n_rows // 8, 3)
+    assert len(set(model.basis.roles)) <= kinds
+    assert SLOPE in model.basis.roles
+
+
+def test_the_label_is_predicted(rng):
+    (model, rows), _, _ = learn(rng)
+    assert model.n_outputs == 2
+    # Noise of 0.3 is a third of a standard deviation of the label, and missing cells hide nothing here.
+    assert np.average(rows.honest[:, 0] ** 2, weights=rows.weights) < 0.25
+    assert np.abs(rows.functions.T @ (rows.weights[:, None] * rows.residuals)).max() < 0.02 * len(rows.weights)
+
+
+def test_honest_residuals_are_those_of_a_fit_without_the_row(rng):
+    (_, rows), _, _ = learn(rng, 120, missing=0.0)
+    kept = np.arange(120) != 7
+    root = np.sqrt(rows.weights)
+    # What the trees leave over, up to a sum of functions, which residuals do not depend on.
+    functions, outcome = root[:, None] * rows.functions, root * rows.residuals[:, 0]
+    coefficients = np.linalg.lstsq(functions[kept], outcome[kept], rcond=None)[0]
+    assert rows.honest[7, 0] == pytest.approx(rows.residuals[7, 0] - rows.functions[7] @ coefficients, abs=1e-3)
+
+
+def test_rows_far_away_weigh_less(rng):
+    (model, _), expected, hidden = learn(rng, missing=0.0)
+    near = model.weights(model.basis.functions(np.zeros((1, 3)), hidden[:1]))
+    far = model.weights(model.basis.functions(np.full((1, 3), 4.0), hidden[:1]))
+    assert near == 1.0
+    assert far < 0.5
+    functions = model.basis.functions(expected, hidden)
+    assert np.all(model.weights(functions) <= 1.0)
+
+
+def test_columns_that_matter(rng):
+    (model, _), _, hidden = learn(rng, 2_000)
+    assert model.matters.tolist()[:2] == [True, True]
+    assert np.array_equal(model.complete(hidden), ~hidden[:, model.matters].any(axis=1))
+
+
+@pytest.mark.parametrize(("n_classes", "n_outputs"), [(2, 1), (3, 3), (9, MAX_CLASSES)])
+def test_classes(rng, n_classes, n_outputs):
+    labels = np.eye(n_classes)[rng.integers(n_classes, size=600)]
+    (model, rows), expected, hidden = learn(rng, 600, is_number=False, labels=labels)
+    assert model.n_outputs == len(model.classes) == n_outputs
+    functions = model.basis.functions(expected, hidden)
+    found = model.residuals(functions, tree_features(model.basis, expected, hidden), labels)
+    assert found.shape == rows.residuals.shape
+    assert np.abs(found).max() < 2.0
+
+
+def test_labels_that_tell_nothing(rng):
+    assert learn(rng, 39)[0] is None
+    assert learn(rng, 100, labels=np.ones((100, 1)))[0] is None
+    rare = np.zeros((100, 2))
+    rare[:, 0], rare[:5, 0], rare[:5, 1] = 1.0, 0.0, 1.0
+    assert learn(rng, 100, is_number=False, labels=rare)[0] is None
+
+
+def test_trees_that_have_no_record_predict_themselves(rng, monkeypatch):
+    monkeypatch.setattr("gapdrift.models.concept.from_histogram_boosting", lambda _: None)
+    (model, _), _, _ = learn(rng, 100)
+    assert type(model.trees[0][0]).__name__ == "HistGradientBoostingRegressor"
