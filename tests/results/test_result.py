@@ -32,12 +32,14 @@ def test_public_names():
     assert set(results.__all__) == {
         "BatchStrip",
         "BinFinding",
+        "ColumnSensitivity",
         "DriftResult",
         "FeatureFinding",
         "Finding",
         "Histogram",
         "PairFinding",
         "PairSide",
+        "Sensitivity",
         "UsualVariation",
     }
     assert results.DriftResult is gd.DriftResult

@@ -15,16 +15,19 @@ from gapdrift.results.result import (
     PairFinding,
     PairSide,
 )
+from gapdrift.results.sensitivity import ColumnSensitivity, Sensitivity
 from gapdrift.results.usual import BatchStrip, UsualVariation
 
 __all__ = [
     "BatchStrip",
     "BinFinding",
+    "ColumnSensitivity",
     "DriftResult",
     "FeatureFinding",
     "Finding",
     "Histogram",
     "PairFinding",
     "PairSide",
+    "Sensitivity",
     "UsualVariation",
 ]

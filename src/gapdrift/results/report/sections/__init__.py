@@ -16,10 +16,12 @@ from gapdrift.results.report.sections.notes import make_notes
 from gapdrift.results.report.sections.origin import make_origin
 from gapdrift.results.report.sections.pairs import make_pairs
 from gapdrift.results.report.sections.regions import make_regions
+from gapdrift.results.report.sections.usual import make_usual
 
 __all__ = ["SECTIONS"]
 
 SECTIONS: tuple[Callable[[Report], Section | None], ...] = (
+    make_usual,
     make_notes,
     make_columns,
     make_pairs,
