@@ -11,7 +11,8 @@
 - delay: scores of 200 windows without drift, 100 of them the reference, then shifted by 0.25, 0.5 or 1 standard
   deviations. Mean number of windows from the change to the next alarm, ours at `false_alarm_every=1000`, river's ADWIN,
   KSWIN and PageHinkley (upwards, which is best for it) with their defaults and with the parameter at which they raise
-  as many false alarms. Bar: ours is at most the smallest of those that raise no more false alarms than ours.
+  as many false alarms. Bar: ours is at most that of each which raises no more false alarms than ours, give or take two
+  standard errors of the rival's.
 - dependent: monitors that decide window by window, on AR(1) columns (correlation 0, 0.5 and 0.9 with the row before),
   references of 2,000 rows and 60 windows of 200. Shares of streams that are told that rows are dependent, and after how
   many windows. Bars: none of independent rows, all of 0.9.
