@@ -2,8 +2,9 @@
 
 Each trial draws a fresh reference of five columns with a label, and windows of as many rows:
 
-- *nothing* has changed; *x 0.5* and *x 1*: means of three columns moved by so many standard deviations; *rates*: other
-  shares of the cells of x are missing; *labels*: labels are missing at other values of x (those without a label, too);
+- *nothing* has changed; *x 0.5* and *x 1*: means of three columns moved by so many standard deviations; *x wider*: all
+  columns scatter by half as much again; *x unrelated*: they are independent of each other; *rates*: other shares of the
+  cells of x are missing; *labels*: labels are missing at other values of x;
 - P(y | x) has changed: *slopes* of two columns; *subgroup*: the sign in a fifth of the rows; *flips*: a tenth of the
   labels exchanged; *level*: one constant added.
 
@@ -41,7 +42,7 @@ Rng = np.random.Generator
 ALPHA = 0.05
 HIGHEST = 0.07
 METHODS = ("concept", "ks", "loss")
-SAME = ("nothing", "x 0.5", "x 1", "rates", "labels")
+SAME = ("nothing", "x 0.5", "x 1", "x wider", "x unrelated", "rates", "labels")
 CHANGED = ("slopes", "subgroup", "flips", "level")
 HEADER = ("case", "window", "trials", *METHODS, "bars")
 
@@ -173,7 +174,8 @@ def work(task: tuple[str, int]) -> list[list[int]]:
 
 def draw(case: Case, window: str, rng: Rng) -> pd.DataFrame:
     """Rows of a case, changed as the name of the window says."""
-    x = rng.normal(size=(case.n_rows, 5)) @ ROOT.T
+    root = {"x wider": 1.5 * ROOT, "x unrelated": np.eye(5)}.get(window, ROOT)
+    x = rng.normal(size=(case.n_rows, 5)) @ root.T
     if window in {"x 0.5", "x 1"}:
         x += float(window[2:]) * MOVES
     labels = draw_labels(case, window, x, rng)

@@ -6,7 +6,6 @@ import shutil
 import signal
 import sqlite3
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -21,6 +20,7 @@ from gapdrift.history import History
 from gapdrift.sinks import make_record
 from gapdrift.streaming import run_monitor
 from tests import kill_worker
+from tests.postgres import server
 from tests.stream_rows import cut, detector, rows
 
 KILLS = 50
@@ -29,32 +29,8 @@ KILLS = 50
 @pytest.fixture(scope="module")
 def postgres(tmp_path_factory):
     """Address of a PostgreSQL server of this test's own; skipped where there are no binaries."""
-    pytest.importorskip("psycopg")
-    found = shutil.which("initdb") or next(map(str, sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))), None)
-    if found is None:
-        pytest.skip("no PostgreSQL")
-    folder, binaries = tmp_path_factory.mktemp("postgres"), Path(found).parent
-    user = []
-    if os.geteuid() == 0:
-        # initdb refuses to run as root, and its user must reach the folder.
-        if shutil.which("setpriv") is None:
-            pytest.skip("no setpriv to leave root with")
-        user = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"]
-        shutil.chown(folder, "nobody")
-        for parent in folder.parents:
-            if parent.stat().st_uid == 0 and parent not in {Path("/"), Path("/tmp")}:
-                parent.chmod(parent.stat().st_mode | 0o011)
-    data = folder / "data"
-
-    def call(*command):
-        environment = {"PATH": os.environ["PATH"], "LC_ALL": "C", "HOME": str(folder)}
-        subprocess.run([*user, *command], check=True, capture_output=True, cwd=folder, env=environment)
-
-    call(binaries / "initdb", "-D", data, "-U", "gapdrift", "--auth=trust", "--no-sync", "-E", "UTF8")
-    options = f"-k {folder} -c listen_addresses=''"
-    call(binaries / "pg_ctl", "-D", data, "-o", options, "-l", folder / "log", "-w", "start")
-    yield f"postgresql+psycopg://gapdrift@/postgres?host={folder}"
-    call(binaries / "pg_ctl", "-D", data, "-m", "immediate", "stop")
+    with server(tmp_path_factory.mktemp("postgres")) as address:
+        yield address
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

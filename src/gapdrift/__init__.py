@@ -6,7 +6,7 @@ from gapdrift._lazy import attach
 from gapdrift._version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from gapdrift import datasets, detectors, errors, files, history, results, sinks, streaming
+    from gapdrift import client, datasets, detectors, errors, files, history, results, sinks, streaming
     from gapdrift.counting.evidence import Evidence
     from gapdrift.detectors.comparing import compare
     from gapdrift.detectors.drift.detector import DriftDetector
@@ -28,6 +28,7 @@ __all__ = [
     "GapdriftError",
     "Monitor",
     "WindowResult",
+    "client",
     "compare",
     "datasets",
     "detectors",
@@ -54,6 +55,7 @@ __getattr__, __dir__ = attach(
         "Monitor": "gapdrift.streaming.monitor",
         "WindowResult": "gapdrift.streaming.windows",
         "compare": "gapdrift.detectors.comparing",
+        "client": "gapdrift.client",
         "datasets": "gapdrift.datasets",
         "detectors": "gapdrift.detectors",
         "errors": "gapdrift.errors",

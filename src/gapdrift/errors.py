@@ -11,6 +11,7 @@ Every message says what was wrong, what was given, what was expected and what to
     ├── HistoryError                        a history cannot be read, written or continued
     ├── SinkError                           a sink did not accept a record
     │   └── RefusedError                    ... and never will
+    ├── ServiceError                        a service refused a request, or could not be reached
     ├── DriftError                          rows drifted where that was to be an error
     └── NotFittedError        (ValueError, AttributeError)  a method was called before ``fit``
 """
@@ -27,6 +28,7 @@ __all__ = [
     "ParameterError",
     "RefusedError",
     "SchemaError",
+    "ServiceError",
     "SinkError",
     "StorageError",
 ]
@@ -114,6 +116,25 @@ class DriftError(GapdriftError):
     def __init__(self, message: str, result: Any) -> None:
         super().__init__(message)
         self.result = result
+
+
+class ServiceError(GapdriftError):
+    """A service that refused a request, or that could not be reached.
+
+    Attributes
+    ----------
+    code : int or None
+        Status code of its answer; None if there was none.
+
+    Examples
+    --------
+    >>> ServiceError("drift.example.org answered 403: Not allowed.", 403).code
+    403
+    """
+
+    def __init__(self, message: str, code: int | None = None) -> None:
+        super().__init__(message)
+        self.code = code
 
 
 class NotFittedError(GapdriftError, ValueError, AttributeError):

@@ -57,6 +57,17 @@ def test_a_sequential_monitor_tells_when_the_change_began(folder, tmp_path):
     assert records[8]["since_change"]["drift"] is True
 
 
+def test_windows_of_days_begin_at_midnight_of_the_time_zone(folder):
+    options = ("--window", "1d", "--time-column", "when", "--time-zone", "Asia/Tokyo", "--extend", 1, "--all")
+    done = run("monitor", folder / "reference.gapdrift", folder / "stream.parquet", *options)
+    lines = [line for line in done.stdout.splitlines() if line.startswith("window")]
+    assert [line.split("(")[1].split(")")[0] for line in lines[:2]] == [
+        "2025-12-31 15:00:00 UTC",
+        "2026-01-01 15:00:00 UTC",
+    ]
+    assert "rows 900 to 2339" in lines[1]
+
+
 def test_exit_code_and_all_windows_as_json(folder):
     done = run(
         "monitor",

@@ -96,7 +96,7 @@ def test_no_rows_change_nothing():
 
 def test_panes_are_handed_over():
     monitor, seen = gd.Monitor(detector(), 50, 25), {}
-    monitor.on_pane = seen.__setitem__
+    monitor.on_panes = seen.update
     table = rows(120, 5)
     monitor.advance(table)
     assert list(seen) == [0, 1, 2, 3]

@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 
 import gapdrift as gd
@@ -126,3 +127,12 @@ def test_windows_that_join_do_not_depend_on_how_rows_are_divided_or_runs_interru
 def test_what_cannot_be_extended_is_told(options, message):
     with pytest.raises(gd.errors.ParameterError, match=message):
         gd.Monitor(detector(), 50, **options)
+
+
+def test_every_detector_accumulates_evidence(gaussian_drift):
+    reference = gaussian_drift.sample(500, severity=0, missing=0.2, rng=0)
+    fitted = gd.MDLFWF(random_state=0).fit(reference)
+    calm = gaussian_drift.sample(300, severity=0, missing=0.2, rng=1)
+    windows = gd.Monitor(fitted, 100, sequential=True).advance(np.vstack([calm, calm + 3.0]))
+    assert [window.zone for window in windows] == ["calm"] * 3 + ["drift"] * 3
+    assert windows[1].result.n_reference == 600

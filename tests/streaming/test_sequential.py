@@ -67,6 +67,7 @@ def test_slow_drift_adds_up_and_its_beginning_is_estimated():
     change, since, first = process.change(judge)
     assert abs(change.window - 128) <= 16
     assert change.row == 10 * change.window and first == change.window
+    assert abs(process.change()[0].window - 128) <= 64
     before = process.before(first)
     assert (before.n_rows, since.n_rows) == (first, 208 - first)
     process.begin_anew(first)

@@ -5,12 +5,14 @@ from typing import Any
 import click
 
 from gapdrift import __version__
-from gapdrift.cli._options import detector_options, output_options, reading_options
+from gapdrift._text import printable
+from gapdrift.cli._options import batch_options, detector_options, output_options, reading_options
 from gapdrift.cli._print import say
 
 __all__ = ["app"]
 
 DETECTOR_OPTIONS = ("target", "categories", "ignore", "alpha", "min_effect", "method", "numbers", "reference_rows")
+BATCH_OPTIONS = ("batch", "every", "time", "season", "time_zone")
 READING_OPTIONS = ("file_format", "separator", "decimal", "encoding", "missing")
 OUTPUT_OPTIONS = ("html", "markdown", "save", "as_json", "fail_on_drift", "fail_on_undetermined")
 
@@ -54,6 +56,7 @@ def app() -> None:
 @click.argument("reference")
 @click.argument("window")
 @detector_options
+@batch_options
 @reading_options
 @output_options
 def compare(reference: str, window: str, **options: Any) -> None:
@@ -70,12 +73,15 @@ def compare(reference: str, window: str, **options: Any) -> None:
     epilog=_examples(
         "gapdrift fit january.parquet -o january.gapdrift",
         "gapdrift fit january.csv -o january.gapdrift --no-rows",
+        "gapdrift fit 'year/*.parquet' -o weeks.gapdrift --every 1w --time-column when --season year",
+        "gapdrift fit sales.csv -o shops.gapdrift --batch shop",
     )
 )
 @click.argument("reference")
 @click.option("-o", "--output", required=True, type=click.Path(dir_okay=False), metavar="FILE", help="File to write.")
 @click.option("--no-rows", is_flag=True, help="Refuse to write any row of the reference.")
 @detector_options
+@batch_options
 @reading_options
 def fit(reference: str, output: str, no_rows: bool, **options: Any) -> None:
     """Learn REFERENCE and save it to one file, without pickle."""
@@ -113,6 +119,31 @@ def test(reference: str, window: str, alpha: float | None, **options: Any) -> No
     check_outputs((reference, window), options)
     result = judge_files(load_detector(reference), window, _reading_options(options), alpha=alpha)
     _finish(result, (reference, window), options)
+
+
+@app.command(
+    epilog=_examples(
+        "gapdrift check suite.yml",
+        "gapdrift check suite.yml --window incoming/today.csv",
+    )
+)
+@click.argument("suite", type=click.Path(exists=True, dir_okay=False))
+@click.option("--window", metavar="FILES", help="Files to check instead of those that the suite names.")
+def check(suite: str, window: str | None) -> None:
+    """Check a window by a SUITE, a YAML file of limits: exit code 3 if a check fails, 4 if nothing can be said."""
+    from gapdrift.cli import ExitCode  # noqa: PLC0415
+    from gapdrift.suites import load_suite, run_suite  # noqa: PLC0415
+
+    outcome = run_suite(load_suite(suite), window)
+    failed = [check for check in outcome.checks if not check.passed]
+    for found in failed:
+        click.echo(printable(f"FAIL {found.name} {found.column}: {found.message}".replace(" :", ":")))
+    click.echo(f"{len(outcome.checks) - len(failed)} of {len(outcome.checks)} checks passed.")
+    if failed:
+        click.get_current_context().exit(ExitCode.DRIFT)
+    if outcome.result is not None and outcome.result.drift is None:
+        click.echo(printable(outcome.result.summary().partition("\n")[0]))
+        click.get_current_context().exit(ExitCode.UNDETERMINED)
 
 
 @app.command(
@@ -198,6 +229,32 @@ def monitor(reference: str, stream: str, **options: Any) -> None:
     click.get_current_context().exit(code)
 
 
+@app.command(epilog=_examples("gapdrift plan january.gapdrift --rows 500"))
+@click.argument("reference")
+@click.option("--rows", "n_rows", required=True, type=click.IntRange(10), help="Rows of a window.")
+@click.option(
+    "--power",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.8,
+    show_default=True,
+    help="Probability with which a change is to be found.",
+)
+@click.option(
+    "--alpha",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    help="Rate of false alarms. The default is that of the saved detector.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def plan(reference: str, n_rows: int, power: float, alpha: float | None, as_json: bool) -> None:
+    """Show the smallest changes that a window finds against a REFERENCE saved by 'gapdrift fit'."""
+    import json  # noqa: PLC0415
+
+    from gapdrift.cli._work import plan_window  # noqa: PLC0415
+
+    found = plan_window(reference, n_rows, power, alpha)
+    say(json.dumps(found.to_dict(), indent=2, allow_nan=False) if as_json else found.summary())
+
+
 @app.command(epilog=_examples("gapdrift inspect january.gapdrift", "gapdrift inspect january.gapdrift --json"))
 @click.argument("file")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -235,15 +292,58 @@ def history(database: str, **options: Any) -> None:
     show_history(database, options)
 
 
-@app.command(epilog=_examples("gapdrift serve alarms.db", "gapdrift serve alarms.db --port 8080"))
-@click.argument("database", metavar="FILE|URL")
+@app.command(
+    epilog=_examples(
+        "gapdrift serve alarms.db                        # look at a history",
+        "gapdrift serve --demo                           # a service with a stream that drifts, to try it",
+        "gapdrift serve --data gapdrift.db --port 8080   # a service",
+        "gapdrift serve --data postgresql+psycopg://gapdrift@localhost/gapdrift --host 0.0.0.0",
+    )
+)
+@click.argument("history", metavar="[HISTORY]", required=False)
+@click.option("--data", default="gapdrift-service.db", show_default=True, metavar="FILE|URL", help="Database.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen at.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8321, show_default=True, help="0 means any free one.")
-def serve(database: str, **options: Any) -> None:
-    """Show a history in the browser, live: timelines, heat maps, and the full report of each window."""
-    from gapdrift.cli._serve import serve_history  # noqa: PLC0415
+@click.option("--allow-host", multiple=True, metavar="NAME", help="Name under which it is reached. Repeatable.")
+@click.option("--no-auth", is_flag=True, help="Nobody has to sign in. On this machine only.")
+@click.option("--private-sinks", is_flag=True, help="Let alarms be sent to private addresses.")
+@click.option("--behind-proxy", is_flag=True, help="Trust X-Forwarded-For and -Proto of a proxy on this machine.")
+@click.option("--demo", is_flag=True, help="Fill a new database with a stream that drifts, without sign-in.")
+@click.option("--log", type=click.Choice(["json", "off"]), default="json", show_default=True, help="Log to stderr.")
+def serve(history: str | None, **options: Any) -> None:
+    """Show HISTORY in the browser; without it, run the service: monitors, pages and an HTTP interface."""
+    from gapdrift.cli._serve import serve_history, serve_monitors  # noqa: PLC0415
 
-    serve_history(database, options)
+    if history is None:
+        serve_monitors(options)
+    else:
+        serve_history(history, options)
+
+
+@app.command(
+    epilog=_examples(
+        "GAPDRIFT_TOKEN=... gapdrift push https://drift.example.org sales orders 'days/*.parquet'",
+        "gapdrift push http://127.0.0.1:8321 demo stations today.csv --rows",
+    )
+)
+@click.argument("url")
+@click.argument("project")
+@click.argument("monitor")
+@click.argument("place", metavar="FILES")
+@click.option("--rows", is_flag=True, help="Send the rows of one CSV, Parquet or JSON file as they are.")
+@click.option("--fail-on-drift", is_flag=True, help="Exit with code 3 if a window that is decided now has drift.")
+@reading_options
+def push(place: str, fail_on_drift: bool, **options: Any) -> None:
+    """Count FILES here and push their evidence to a MONITOR of a service: no row leaves this machine.
+
+    FILES are files, a folder or a glob, or a .gapdrift file of evidence. The token of the project is taken from the
+    environment variable GAPDRIFT_TOKEN.
+    """
+    from gapdrift.cli import ExitCode  # noqa: PLC0415
+    from gapdrift.cli._push import push_files  # noqa: PLC0415
+
+    drifted = push_files(place, _reading_options(options), options)
+    click.get_current_context().exit(ExitCode.DRIFT if drifted and fail_on_drift else ExitCode.DONE)
 
 
 @app.command(epilog=_examples("gapdrift demo", "gapdrift demo --windows 100"))
@@ -284,7 +384,7 @@ def _reading_options(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _detector_settings(options: dict[str, Any]) -> dict[str, Any]:
-    return {name: options[name] for name in DETECTOR_OPTIONS} | {"random_state": options["seed"]}
+    return {name: options[name] for name in (*DETECTOR_OPTIONS, *BATCH_OPTIONS)} | {"random_state": options["seed"]}
 
 
 def _finish(result: Any, sources: tuple[str, str], options: dict[str, Any]) -> None:

@@ -160,16 +160,20 @@ def _side(sums: Sums, which: int) -> _Side:
 
 def _has_moved(roles: Indices, reference: _Side, window: _Side) -> bool:
     """Whether labelled rows have other values, or other missing cells, than those of the reference."""
-    chosen = np.flatnonzero((roles == SLOPE) | (roles == MISSING))
-    if not len(chosen):
-        return False
+    groups = [np.flatnonzero((roles == SLOPE) | (roles == MISSING)), np.flatnonzero(roles == CURVE)]
+    p_values = [_means_p_value(reference, window, chosen) for chosen in groups if len(chosen)]
+    return sidak(min(p_values, default=1.0), len(p_values)) < MOVED
+
+
+def _means_p_value(reference: _Side, window: _Side, chosen: Indices) -> float:
+    """p-value of some functions having the same means on both sides."""
     before, after = (side.gram[0, chosen] / max(side.gram[0, 0], 1.0) for side in (reference, window))
     both = reference.gram[0, 0] + window.gram[0, 0]
     square = (np.diag(reference.gram) + np.diag(window.gram))[chosen] / both
     mean = (reference.gram[0, chosen] + window.gram[0, chosen]) / both
     variance = np.maximum(square - mean**2, 1e-9)
     score = (after - before) / np.sqrt(variance * (1.0 / reference.n_rows + 1.0 / window.n_rows))
-    return sidak(2.0 * float(ndtr(-np.abs(score).max())), len(chosen)) < MOVED
+    return sidak(2.0 * float(ndtr(-np.abs(score).max())), len(chosen))
 
 
 def _choose_rows(roles: Indices, reference: Sums, window: Sums, *, moved: bool) -> tuple[tuple[_Side, _Side], Indices]:

@@ -7,10 +7,11 @@ from itertools import groupby
 
 from gapdrift.overview.points import ColumnPoint, Timeline, WindowPoint, group_points
 from gapdrift.results.report.palette import HEAT_STEPS
-from gapdrift.results.report.svg import element, figure, label, point
+from gapdrift.results.report.svg import axis_labels, element, figure, label, point, steps, ticks
 from gapdrift.results.report.words import format_p_number, format_percent, shorten
+from gapdrift.results.result import Histogram
 
-__all__ = ["SIDES", "draw_heat", "draw_sparkline", "draw_track"]
+__all__ = ["SIDES", "draw_column", "draw_heat", "draw_ridges", "draw_sparkline", "draw_track"]
 
 WIDTH = 960.0
 LEFT, RIGHT = 132.0, 14.0
@@ -167,9 +168,9 @@ def _lines(drawn: list[tuple[int, float, float, str]]) -> str:
     """Lines through neighbouring marks; where a window has no test, the line is broken."""
     pieces = []
     for _, run in groupby(enumerate(drawn), key=lambda pair: pair[1][0] - pair[0]):
-        steps = [f"{point(x)} {point(y)}" for _, (_, x, y, _) in run]
-        if len(steps) > 1:
-            pieces.append(f"M{'L'.join(steps)}")
+        stops = [f"{point(x)} {point(y)}" for _, (_, x, y, _) in run]
+        if len(stops) > 1:
+            pieces.append(f"M{'L'.join(stops)}")
     return element("path", d="".join(pieces), kind="track-line") if pieces else ""
 
 
@@ -298,3 +299,94 @@ def _heat_tip(window: WindowPoint, side: str) -> str:
     else:
         words = [f"{shorten(c.name, 24)} {format_percent(c.missing)}" for c in leading]
     return f"<title>{escape(f'Window {window.place}: ' + (', '.join(words) or 'nothing compared'))}</title>"
+
+
+def draw_column(timeline: Timeline, name: str) -> str:
+    """One column over the windows: the size of its change, and its share of missing cells beside the reference's."""
+    points = group_points(timeline.points, MAX_SLOTS)
+    cells = [next((column for column in window.columns if column.name == name), None) for window in points]
+    slot, tall, gap = _slots(points), 90.0, 34.0
+    bottoms = (10.0 + tall, 10.0 + 2.0 * tall + gap)
+    highest = max([FULL_EFFECT, *(cell.effect_size or 0.0 for cell in cells if cell is not None)])
+    drawn = [
+        _side_axis(f"effect {highest:.2g}", "0", bottoms[0], tall),
+        _side_axis("missing 100%", "0%", bottoms[1], tall),
+    ]
+    for place, cell in enumerate(cells):
+        if cell is None:
+            continue
+        x, changed = LEFT + slot * (place + 0.15), timeline.alarm_at
+        for share, bottom, p_value in (
+            ((cell.effect_size or 0.0) / highest, bottoms[0], cell.p_value),
+            (cell.missing, bottoms[1], cell.missing_p_value),
+        ):
+            kind = "zone drift" if p_value is not None and p_value < changed else "effect"
+            height = max(tall * share, 0.4)
+            drawn.append(element("rect", x=x, y=bottom - height, width=slot * 0.7, height=height, kind=kind))
+    known = [cell for cell in cells if cell is not None]
+    if known:
+        y = bottoms[1] - tall * known[-1].missing_reference
+        drawn.append(element("path", d=f"M{LEFT:g} {point(y)}h{WIDTH - LEFT - RIGHT:g}", kind="reference-level"))
+    hits = "".join(
+        element(
+            "rect",
+            _column_tip(window, cell),
+            x=LEFT + slot * place,
+            y=10.0,
+            width=slot,
+            height=bottoms[1] - 10.0,
+            kind="hit",
+        )
+        for place, (window, cell) in enumerate(zip(points, cells, strict=True))
+    )
+    content = "".join(drawn) + _window_axis(points, bottoms[1]) + hits
+    return figure((WIDTH, bottoms[1] + AXIS_HEIGHT), f"{shorten(name)} over time", content, kind="chart track")
+
+
+def draw_ridges(histograms: Sequence[tuple[str, Histogram]], name: str) -> str:
+    """Distributions of a column in several windows, one above the other, each over that of the reference."""
+    row, tall, left = 34.0, 44.0, LEFT
+    highest = max((max((*h.reference, *h.window), default=0.0) for _, h in histograms), default=0.0) or 1.0
+    width, drawn = WIDTH - left - RIGHT, []
+    for place, (title, histogram) in enumerate(histograms):
+        bottom = tall + row * place + 8.0
+        sides = (histogram.reference, histogram.window)
+        first, second = (steps([share / highest for share in side], left, width, bottom, tall) for side in sides)
+        drawn += [
+            element("path", d=f"{first}Z", kind="reference-area"),
+            element("path", d=second, kind="window-line"),
+            element("path", d=f"M{left:g} {point(bottom)}h{width:g}", kind="grid"),
+            label(left - 8.0, bottom - 2.0, title, anchor="end"),
+        ]
+    last = tall + row * max(len(histograms) - 1, 0) + 8.0
+    axis = _ridge_axis(histograms[-1][1], left, width, last) if histograms else ""
+    return figure((WIDTH, last + AXIS_HEIGHT), f"Distributions of {shorten(name)}", "".join(drawn) + axis, kind="chart")
+
+
+def _ridge_axis(histogram: Histogram, left: float, width: float, y: float) -> str:
+    if histogram.labels:
+        slot = width / len(histogram.labels)
+        every = max(1, math.ceil(len(histogram.labels) / 8))
+        return "".join(
+            label(left + slot * (place + 0.5), y + 18.0, shorten(name, 14), anchor="middle")
+            for place, name in enumerate(histogram.labels)
+            if place % every == 0
+        )
+    low, high = histogram.edges[0], histogram.edges[-1]
+    places = ticks(low, high)
+    return "".join(
+        label(left + width * ((place - low) / (high - low) if high > low else 0.5), y + 18.0, words, anchor="middle")
+        for place, words in zip(places, axis_labels(places), strict=True)
+    )
+
+
+def _side_axis(top: str, bottom: str, y: float, tall: float) -> str:
+    line = element("path", d=f"M{LEFT:g} {point(y)}h{WIDTH - LEFT - RIGHT:g}", kind="axis")
+    return line + label(LEFT - 8.0, y - tall + 10.0, top, anchor="end") + label(LEFT - 8.0, y, bottom, anchor="end")
+
+
+def _column_tip(window: WindowPoint, cell: ColumnPoint | None) -> str:
+    if cell is None:
+        return f"<title>{escape(f'Window {window.place}: no rows')}</title>"
+    effect = "not tested" if cell.effect_size is None else f"effect {cell.effect_size:.2f}"
+    return f"<title>{escape(f'Window {window.place}: {effect}, {format_percent(cell.missing)} missing')}</title>"

@@ -64,5 +64,6 @@ def serve(app: Any, host: str, port: int, on_start: Callable[[str], None] = lamb
         ) from error
     shown = f"[{host}]" if ":" in host else host
     on_start(f"http://{shown}:{listener.getsockname()[1]}/")
-    settings = {"log_level": "warning", "timeout_graceful_shutdown": 20, "server_header": False, **options}
+    usual = {"log_level": "warning", "timeout_graceful_shutdown": 20, "server_header": False, "proxy_headers": False}
+    settings: dict[str, Any] = usual | options
     uvicorn.Server(uvicorn.Config(app, **settings)).run(sockets=[listener])

@@ -230,7 +230,8 @@ class Accumulated:
         # Blocks of one window come first.
         decision = Decision("undetermined" if results[0].drift is None else "calm", results[0], (), self._process.value)
         if self._process.value >= self._warning:
-            change, since, first = self._process.change(judge)
+            # Several tests for an alarm are worth their time; those of all windows of a long warning are not.
+            change, since, first = self._process.change(judge if self._process.value >= self._alarm else None)
             found = self._compare(detector, since, self._process.before(first))
             decision = self._decide_alarm(
                 replace(decision, zone="drift", change=change, since_change=found), first, detector, self._process

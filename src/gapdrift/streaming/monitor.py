@@ -111,9 +111,9 @@ class Monitor:
         Number of rows taken since the start of the stream.
     late_rows, duplicate_rows, untimed_rows : int
         Numbers of rows that were not counted, since the start of the stream.
-    on_pane : callable or None
-        Called with the number and the evidence of each pane of a window that is decided, so that a program of yours can
-        keep it; a pane of several windows comes several times.
+    on_panes : callable or None
+        Called for each window with rows that is decided, with the evidence of its panes by their numbers, so that a
+        program of yours can keep it; a pane of several windows comes several times.
 
     Notes
     -----
@@ -190,7 +190,7 @@ class Monitor:
         self._latest_time = BEFORE_ALL
         self._skipped_since = dict.fromkeys(SKIPPED, 0)
         self._streak, self._streak_start = 0, 0
-        self.on_pane: Callable[[int, Evidence], None] | None = None
+        self.on_panes: Callable[[Mapping[int, Evidence]], None] | None = None
         self._buffer_room = self._room_of_buffer() if self._buffer_rows else 0
 
     def update(self, rows: Any) -> tuple[WindowResult, ...]:
@@ -327,6 +327,12 @@ class Monitor:
     def pane_length(self) -> int | str:
         """Rows of a pane, or its time as text: the part of windows that evidence from elsewhere must fit into."""
         return self._policy.grid.length(1)
+
+    def pane_at(self, moment: datetime) -> int:
+        """Number of the pane of a time, for windows of time."""
+        if not self._policy.timed:
+            raise InputError("The monitor has windows of rows, whose panes have no times.")
+        return self._calendar.number_of(check_time(moment))
 
     @_one_at_a_time
     def replace_detector(self, detector: Detector) -> int:
@@ -564,9 +570,8 @@ class Monitor:
 
     def _test_window(self, panes: list[Pane], start: int, end: int) -> WindowResult:
         parts = [pane.close(self.detector.count) for pane in panes]
-        if self.on_pane is not None:
-            for pane, part in zip(panes, parts, strict=True):
-                self.on_pane(pane.number, part)
+        if self.on_panes is not None:
+            self.on_panes({pane.number: part for pane, part in zip(panes, parts, strict=True)})
         evidence = add_up(parts)
         first_row = min(pane.first_row for pane in panes)
         time = self._calendar.start_of(start) if self._policy.timed else None

@@ -99,7 +99,8 @@ class EvidenceProcess:
     process reaches c is the mean of the process there: c and a little more, which `run_length` knows.
 
     A bet whose likelihood ratio since some window is above 1 takes that window for the beginning of the change. Of
-    these windows, the change is estimated to begin at the one from which on the p-value of all rows is the smallest.
+    these windows, the change is estimated to begin at the one from which on the p-value of all rows is the smallest;
+    for a warning, at that of the bet that has won most.
     """
 
     def __init__(self, lengths: Sequence[int] = LENGTHS) -> None:
@@ -155,13 +156,23 @@ class EvidenceProcess:
         self._starts[place] = np.where(self._ratios[place] > 0.0, self._starts[place], first)
         self._ratios[place] = np.maximum(self._ratios[place], 0.0) + gain
 
-    def change(self, judge: Judge) -> tuple[ChangePoint, Evidence, int]:
-        """Estimated change, the evidence of the windows since then, and the number of the first of them."""
+    def change(self, judge: Judge | None = None) -> tuple[ChangePoint, Evidence, int]:
+        """Estimated change, the evidence of the windows since then, and the number of the first of them.
+
+        Parameters
+        ----------
+        judge : callable, optional
+            Without it, the estimate is the beginning of the bet that has won most, which needs no further test.
+        """
         above = self._ratios > 0.0
-        starts = sorted(set(self._starts[above if above.any() else self._starts < self._taken].tolist()))
-        found = {first: judge(self.since(first), self.before(first)) for first in starts}
-        # Of equal ones the last, since windows before the change do no more than dilute it.
-        first = min(starts, key=lambda start: (1.0 if found[start] is None else found[start], -start))
+        likely = above if above.any() else self._starts < self._taken
+        starts = sorted(set(self._starts[likely].tolist()))
+        if judge is None:
+            first = int(self._starts[likely][self._ratios[likely].argmax()])
+        else:
+            found = {first: judge(self.since(first), self.before(first)) for first in starts}
+            # Of equal ones the last, since windows before the change do no more than dilute it.
+            first = min(starts, key=lambda start: (1.0 if found[start] is None else found[start], -start))
         return self._since(first)[0].begin, self.since(first), first
 
     def since(self, first: int) -> Evidence:

@@ -94,7 +94,7 @@ def results():
 class Page(HTMLParser):
     """What a page holds: its elements in order, its ids, and the text of each."""
 
-    VOID = frozenset({"meta", "br", "wbr", "link", "img"})
+    VOID = frozenset({"meta", "br", "wbr", "link", "img", "input"})
 
     def __init__(self, html):
         super().__init__()

@@ -169,3 +169,26 @@ def test_print_is_light_and_shows_whole_tables(open_page):
     assert page.locator("#columns tbody tr").nth(39).is_visible()
     assert page.locator("#columns tbody tr").nth(40).is_hidden()
     assert page.pdf().startswith(b"%PDF")
+
+
+def test_columns_can_be_searched_and_filtered_and_a_box_that_scrolls_says_so(open_page):
+    page = open_page("wide")
+    rows = page.locator("#columns tbody tr:visible")
+    n_rows = rows.count()
+    page.locator(".finder input").fill("column 17")
+    assert 0 < rows.count() < n_rows
+    assert all("column 17" in text for text in rows.locator("th .name").all_inner_texts())
+    page.locator(".finder input").fill("")
+    page.locator(".finder select").select_option("values")
+    assert 0 < rows.count() == page.locator("#columns tbody tr:visible mark:not(.missing)").count()
+    assert page.locator(".finder [role=status]").inner_text() == f"{rows.count()} of {n_rows}"
+    page.locator(".finder select").select_option("")
+    assert page.locator("#columns .hint:visible").inner_text() == "Scroll down for more."
+
+
+def test_no_heading_is_printed_without_what_follows_it(open_page):
+    page = open_page("drift")
+    page.emulate_media(media="print")
+    kept = page.evaluate("Array.from(document.querySelectorAll('h2'), (head) => getComputedStyle(head).breakAfter)")
+    assert set(kept) == {"avoid"}
+    assert page.locator(".finder:visible, .hint:visible, #theme:visible").count() == 0

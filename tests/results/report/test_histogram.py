@@ -38,7 +38,7 @@ def test_rare_categories_are_taken_together():
     labels = tuple(f"category {place}" for place in range(64))
     rows = list_categories(gd.results.Histogram(labels, (), (1 / 64,) * 64, (1 / 64,) * 64))
     assert len(rows) == 12
-    assert rows[-1][0] == "(53 more)"
+    assert rows[-1][0] == "(53 others)"
     assert sum(row[1] for row in rows) == pytest.approx(1.0)
 
 
@@ -63,3 +63,11 @@ def test_alike_depends_on_the_number_of_cells():
     assert looks_alike(histogram, 100.0, 100.0)
     assert not looks_alike(histogram, 100_000.0, 100_000.0)
     assert not looks_alike(histogram, 100.0, 0.0)
+
+
+def test_others_are_counted_once():
+    labels = (*(f"category {place}" for place in range(29)), "(1,000 others)")
+    shares = (*(0.02,) * 29, 0.42)
+    rows = list_categories(gd.results.Histogram(labels, (), shares, shares))
+    assert rows[-1][0] == "(1,018 others)"
+    assert rows[-1][1] == pytest.approx(1.0 - 11 * 0.02)

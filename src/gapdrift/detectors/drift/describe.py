@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from gapdrift._typing import Vector
 from gapdrift.counting.profile import Profile
 from gapdrift.inference.pairs import PairTest
 from gapdrift.results import PairFinding, PairSide
@@ -17,14 +18,28 @@ NOTABLE = 0.5
 
 MAX_WORDS = 3
 
+MAX_MISSING = 0.5
+"""Share of missing cells above which a column describes no bin."""
+
 TICKS = (-2.0, -1.0, 0.0, 1.0, 2.0)
 """Scores at which the values of a pair of columns are shown."""
 
 
-def describe_bin(profile: Profile, schema: Schema, centre: NDArray[np.float64]) -> tuple[dict[str, float | str], str]:
+def describe_bin(
+    profile: Profile, schema: Schema, centre: NDArray[np.float64], missing: Vector
+) -> tuple[dict[str, float | str], str]:
     """Centre of a bin by column, and the columns that set it apart, in words.
 
-    A number is in its own unit; of a category, the value that is most raised is named.
+    A number is in its own unit; of a category, the value that is most raised is named. A column that the reference
+    mostly misses is not used: what it is at the centre was filled in, not seen.
+
+    Parameters
+    ----------
+    profile : Profile
+    schema : Schema
+    centre : (directions,) array
+    missing : (input columns,) array
+        Share of missing cells in the reference.
     """
     away = profile.directions @ centre
     scores = profile.mean + away
@@ -39,6 +54,7 @@ def describe_bin(profile: Profile, schema: Schema, centre: NDArray[np.float64]) 
         elif column.kind == "category":
             place[column.name] = column.category_at(int(own.argmax()))
             strength[index] = 2.0 * own.max() / ONE_HOT
+    strength = np.where(missing > MAX_MISSING, 0.0, strength)
     order = np.argsort(-strength, kind="stable")[:MAX_WORDS].tolist()
     words = [
         _describe_column(profile, schema.columns[index], starts[index], place, float(away[starts[index]]))

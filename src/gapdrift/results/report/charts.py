@@ -1,19 +1,28 @@
 """SVG charts of the two distributions of a column: the reference is filled, the window is a line or striped."""
 
+import math
 import unicodedata
+from collections.abc import Iterator, Sequence
 from html import escape
 
 from gapdrift.results.report.histogram import CategoryShares, list_categories, name_intervals
 from gapdrift.results.report.svg import axis_labels, element, figure, label, steps, ticks
-from gapdrift.results.report.words import format_percent, shorten
-from gapdrift.results.result import Histogram
+from gapdrift.results.report.words import format_number_within, format_percent, shorten
+from gapdrift.results.result import Histogram, PairFinding, PairSide
 
-__all__ = ["HATCH", "draw_distribution", "draw_shares", "draw_spark"]
+__all__ = ["HATCH", "draw_distribution", "draw_pair", "draw_shares", "draw_spark"]
 
 SPARK_SIZE = (132.0, 30.0)
 CHART_WIDTH, CHART_HEIGHT = 420.0, 216.0
 LEFT, RIGHT, TOP, BOTTOM = 44.0, 12.0, 10.0, 42.0
 ROW_HEIGHT, NAME_WIDTH = 36.0, 118.0
+PAIR_WIDTH, PAIR_HEIGHT = 420.0, 300.0
+
+REACH = 3.2
+"""Standard deviations of the reference to which a chart of two columns reaches."""
+
+TWO_THIRDS = 1.48
+"""Radius, in standard deviations, of the ellipse that holds two thirds of normal rows."""
 
 HATCH = (
     '<svg class="defs" width="0" height="0" aria-hidden="true"><defs>'
@@ -53,14 +62,97 @@ def draw_shares(before: float, after: float, full_width: float) -> str:
     return figure((width, 23.0), title, bars or element("path", d="M0 11.5H1", kind="axis"), kind="shares")
 
 
+def draw_pair(pair: PairFinding) -> str:
+    """Chart of two columns on both sides: where two thirds of their rows lie, or how strongly they are related."""
+    title = f"{shorten(pair.first)} and {shorten(pair.second)}, reference against window"
+    detail = (
+        f"Correlation {pair.reference.correlation:.2f} in the reference, {pair.window.correlation:.2f} in the window."
+    )
+    if all(pair.ticks):
+        return figure((PAIR_WIDTH, PAIR_HEIGHT), title, _pair_plot(pair), detail=detail, kind="chart")
+    return figure((PAIR_WIDTH, 96.0), title, _correlation_bars(pair), detail=detail, kind="chart")
+
+
+def _pair_plot(pair: PairFinding) -> str:
+    left, width, top, tall = 64.0, PAIR_WIDTH - 64.0 - 14.0, 10.0, PAIR_HEIGHT - 10.0 - 44.0
+    bottom = top + tall
+
+    def place(x: float, y: float) -> tuple[float, float]:
+        across, up = (min(max(value, -REACH), REACH) / (2.0 * REACH) + 0.5 for value in (x, y))
+        return left + width * across, bottom - tall * up
+
+    drawn = []
+    for score, words in zip(range(-2, 3), _tick_labels(pair.ticks[0]), strict=True):
+        x, _ = place(score, 0.0)
+        drawn += [
+            element("path", d=f"M{x:.1f} {top:g}V{bottom:g}", kind="grid"),
+            label(x, bottom + 16.0, words, anchor="middle"),
+        ]
+    for score, words in zip(range(-2, 3), _tick_labels(pair.ticks[1]), strict=True):
+        _, y = place(0.0, score)
+        drawn += [
+            element("path", d=f"M{left:g} {y:.1f}h{width:g}", kind="grid"),
+            label(left - 6.0, y + 4.0, words, anchor="end"),
+        ]
+    for side, kind in ((pair.reference, "reference-area"), (pair.window, "window-line")):
+        points = (place(*point) for point in _ellipse(side))
+        path = "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in points) + "Z"
+        drawn.append(element("path", d=path, kind=kind))
+    drawn.append(
+        label(left + width / 2.0, PAIR_HEIGHT - 8.0, shorten(pair.first, 40), anchor="middle", kind="axis-name")
+    )
+    name = escape(shorten(pair.second, 32))
+    x, y = 12.0, top + tall / 2.0
+    drawn.append(
+        element("text", name, x=x, y=y, text_anchor="middle", kind="axis-name", transform=f"rotate(-90 {x:g} {y:g})")
+    )
+    return "".join(drawn)
+
+
+def _ellipse(side: PairSide, n_points: int = 48) -> Iterator[tuple[float, float]]:
+    """Points around two thirds of the rows, were they normal: in standard deviations of the reference."""
+    (x, y), (wide, high), r = side.means, side.spreads, side.correlation
+    for step in range(n_points):
+        angle = 2.0 * math.pi * step / n_points
+        across, up = math.cos(angle), r * math.cos(angle) + math.sqrt(1.0 - r * r) * math.sin(angle)
+        yield x + TWO_THIRDS * wide * across, y + TWO_THIRDS * high * up
+
+
+def _tick_labels(values: Sequence[float]) -> list[str]:
+    span = max(values) - min(values)
+    # Next to 0 a number would be written as -0.0.
+    rounded = [0.0 if abs(value) < 0.005 * span else value for value in values]
+    return [format_number_within(value, 10.0 * span) for value in rounded]
+
+
+def _correlation_bars(pair: PairFinding) -> str:
+    """Two bars from the middle, from -1 on the left to 1 on the right."""
+    left, width = 14.0, PAIR_WIDTH - 28.0
+    middle = left + width / 2.0
+    drawn = []
+    for score in (-1.0, -0.5, 0.0, 0.5, 1.0):
+        x = middle + width / 2.0 * score
+        drawn += [element("path", d=f"M{x:.1f} 4V72", kind="grid"), label(x, 88.0, f"{score:g}", anchor="middle")]
+    sides = ((12.0, pair.reference, "reference"), (42.0, pair.window, "window-bar"))
+    for y, side, kind in sides:
+        length = width / 2.0 * side.correlation
+        drawn.append(
+            element("rect", x=min(middle, middle + length), y=y, width=max(abs(length), 1.0), height=20.0, kind=kind)
+        )
+    return "".join(drawn)
+
+
 def _draw_categories(column: str, histogram: Histogram) -> str:
     rows = list_categories(histogram)
+    new = frozenset(histogram.new)
     detail = " ".join(
         f"{shorten(category)}: {format_percent(before)} against {format_percent(after)}."
         for category, before, after in rows
     )
     title = f"Categories of {shorten(column)}, reference against window"
-    return figure((CHART_WIDTH, ROW_HEIGHT * len(rows) + 6.0), title, _category_rows(rows), detail=detail, kind="chart")
+    return figure(
+        (CHART_WIDTH, ROW_HEIGHT * len(rows) + 6.0), title, _category_rows(rows, new), detail=detail, kind="chart"
+    )
 
 
 def _draw_numbers(column: str, histogram: Histogram) -> str:
@@ -139,13 +231,16 @@ def _number_axis(low: float, high: float, width: float, bottom: float) -> str:
     return "".join(marks)
 
 
-def _category_rows(rows: list[CategoryShares]) -> str:
+def _category_rows(rows: list[CategoryShares], new: frozenset[str]) -> str:
     highest = max(max(row[1:]) for row in rows) if rows else 1.0
     width = CHART_WIDTH - NAME_WIDTH - 52.0
     drawn = []
     for place, (category, before, after) in enumerate(rows):
         top = ROW_HEIGHT * place + 4.0
-        drawn.append(label(NAME_WIDTH - 8.0, top + 18.0, _shorten_to_fit(category), anchor="end", kind="category"))
+        middle = top + (12.0 if category in new else 18.0)
+        drawn.append(label(NAME_WIDTH - 8.0, middle, _shorten_to_fit(category), anchor="end", kind="category"))
+        if category in new:
+            drawn.append(label(NAME_WIDTH - 8.0, top + 25.0, "new", anchor="end", kind="new"))
         for y, share, kind in ((top, before, "reference"), (top + 14.0, after, "window-bar")):
             length = width * share / (highest or 1.0)
             bar = element("rect", x=NAME_WIDTH, y=y, width=length, height=12.0, rx=1.5, kind=kind) if share else ""

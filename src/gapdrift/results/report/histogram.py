@@ -1,6 +1,7 @@
 """What the histograms of a column show: its medians, the category that changed most, whether the two look alike."""
 
 import math
+import re
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -13,6 +14,9 @@ __all__ = ["CategoryShares", "describe_change", "list_categories", "looks_alike"
 MAX_DRAWN = 12
 """Largest number of categories that are drawn; the rarest share one bar."""
 
+OTHERS = re.compile(r"\((?:([\d,]+) )?others\)")
+"""Label of categories that are added up."""
+
 CategoryShares = tuple[str, float, float]
 """A category with its share in the reference and in the window."""
 
@@ -24,13 +28,33 @@ def describe_change(feature: FeatureFinding, histogram: Histogram, result: Drift
     if empty:
         return (f"No value in the {' and the '.join(empty)}.",)
     words = _category_change(histogram) if histogram.labels else _median_change(histogram)
-    n_reference = result.n_reference * (1.0 - feature.missing_reference)
-    n_window = result.n_window * (1.0 - feature.missing_window)
+    n_reference = histogram.n_reference or result.n_reference * (1.0 - feature.missing_reference)
+    n_window = histogram.n_window or result.n_window * (1.0 - feature.missing_window)
+    words = (*words, *_beyond(feature))
     if not looks_alike(histogram, n_reference, n_window):
         return words
     if not (result.drift and has_changed_values(feature, result.alpha)):
         return (*words, " The two look alike.")
     return (*words, " By itself it looks as before: what changed is how it is related to other columns.")
+
+
+def _beyond(feature: FeatureFinding) -> Phrase:
+    """How far the window reaches beyond the reference, and what is new in it."""
+    if feature.n_new_categories:
+        named = list(feature.new_categories.items())[:3]
+        words: list[str | Name] = [" New: "]
+        for place, (category, count) in enumerate(named):
+            words += [", " if place else "", Name(category), f" ({count:,} cell{'' if count == 1 else 's'})"]
+        rest = feature.n_new_categories - len(named)
+        return (*(word for word in words if word != ""), f" and {rest:,} more." if rest else ".")
+    before, after = feature.range_reference, feature.range_window
+    if before is None or after is None or (before[0] <= after[0] and after[1] <= before[1]):
+        return ()
+    span = max(before[1], after[1]) - min(before[0], after[0])
+    ranges = (
+        f"{format_number_within(low, span)} to {format_number_within(high, span)}" for low, high in (before, after)
+    )
+    return (f" Range {f' {ARROW} '.join(ranges)}.",)
 
 
 def name_intervals(histogram: Histogram) -> list[str]:
@@ -47,9 +71,16 @@ def list_categories(histogram: Histogram) -> list[CategoryShares]:
     present = [row for row in rows if row[1] or row[2]]
     if len(present) <= MAX_DRAWN:
         return present
-    kept = sorted(present, key=lambda row: -max(row[1:]))[: MAX_DRAWN - 1]
+    named = [row for row in present if not OTHERS.fullmatch(row[0])]
+    kept = sorted(named, key=lambda row: -max(row[1:]))[: MAX_DRAWN - 1]
     rest = [row for row in present if row not in kept]
-    return [*kept, (f"({len(rest)} more)", sum(row[1] for row in rest), sum(row[2] for row in rest))]
+    return [*kept, (f"({_count(rest):,} others)", sum(row[1] for row in rest), sum(row[2] for row in rest))]
+
+
+def _count(rows: Sequence[CategoryShares]) -> int:
+    """Number of categories, those included that a row adds up."""
+    found = [OTHERS.fullmatch(row[0]) for row in rows]
+    return sum(int((match.group(1) or "1").replace(",", "")) if match else 1 for match in found)
 
 
 def looks_alike(histogram: Histogram, n_reference: float, n_window: float) -> bool:

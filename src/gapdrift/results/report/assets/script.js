@@ -42,6 +42,48 @@
     button.addEventListener("click", () => sort(head, button));
   }
 
+  // Search and filter, for tables of many columns.
+  for (const finder of document.querySelectorAll(".finder")) {
+    const rows = Array.from(document.querySelector(`#${finder.dataset.for} tbody`).rows);
+    const words = finder.querySelector("input");
+    const only = finder.querySelector("select");
+    const marks = { values: "mark:not(.missing)", missing: "mark.missing" };
+    const apply = () => {
+      const wanted = words.value.trim().toLowerCase();
+      let shown = 0;
+      for (const row of rows) {
+        const fits = row.cells[0].textContent.toLowerCase().includes(wanted)
+          && (!only.value || row.querySelector(marks[only.value]) !== null);
+        row.hidden = !fits;
+        shown += Number(fits);
+      }
+      finder.querySelector("[role=status]").textContent = `${shown} of ${rows.length}`;
+    };
+    words.addEventListener("input", apply);
+    only.addEventListener("change", apply);
+    finder.hidden = false;
+    apply();
+  }
+
+  // A box that scrolls says so.
+  const boxes = Array.from(document.querySelectorAll(".scroll"), (box) => {
+    const hint = document.createElement("p");
+    hint.className = "fine hint";
+    box.after(hint);
+    return [box, hint];
+  });
+  const hint = () => {
+    for (const [box, words] of boxes) {
+      const wide = box.scrollWidth > box.clientWidth + 1;
+      const tall = box.scrollHeight > box.clientHeight + 1;
+      words.hidden = !wide && !tall;
+      words.textContent = `Scroll ${[wide ? "sideways" : "", tall ? "down" : ""].filter(Boolean).join(" and ")} for more.`;
+    }
+  };
+  window.addEventListener("resize", hint);
+  document.addEventListener("toggle", hint, true);
+  hint();
+
   // Tips: the titles of the charts' parts, shown at once and on touch.
   const tip = document.createElement("div");
   tip.id = "tip";

@@ -5,7 +5,7 @@ from gapdrift.results.report.markup import Cell, Head, escape_text, render_effec
 from gapdrift.results.report.ranking import has_changed_missingness, has_changed_values, rank_features
 from gapdrift.results.report.sections._section import LEGEND, Report, Section
 from gapdrift.results.report.sections.distributions import MAX_CHARTS
-from gapdrift.results.report.words import EFFECT_RULE, format_count, format_missing_change, format_p_number
+from gapdrift.results.report.words import ARROW, EFFECT_RULE, format_count, format_missing_change, format_p_number
 from gapdrift.results.result import DriftResult, FeatureFinding
 
 __all__ = ["make_columns"]
@@ -26,6 +26,19 @@ COLUMN_HEADS = (
     Head("Adjusted p", "rising", "number"),
     Head("Missing", "falling", "number"),
 )
+OBSERVED_HEAD = Head("Observed cells", "falling", "number")
+
+MAX_UNFILTERED = 12
+"""Columns from which the reader can search and filter the table."""
+
+FINDER = (
+    '<div class="finder" data-for="columns" hidden>'
+    '<label>Find a column <input type="search" autocomplete="off"></label>'
+    '<label>Show <select><option value="">all columns</option><option value="values">changed values</option>'
+    '<option value="missing">changed missing values</option></select></label>'
+    '<span class="fine" role="status"></span></div>'
+)
+"""Search and filter, which the page's script makes work; without scripts it stays hidden."""
 
 
 def make_columns(report: Report) -> Section | None:
@@ -41,7 +54,12 @@ def make_columns(report: Report) -> Section | None:
     notes = [f"Effect size: {EFFECT_RULE}.", *_describe_cuts(len(ranked))]
     caption = "Columns, those that changed most first; missing: share of cells, reference to window"
     kind = "columns long" if len(rows) > 25 else "columns"
-    body = f"{LEGEND}{render_table(caption, COLUMN_HEADS, rows, kind=kind)}<p class='fine'>{' '.join(notes)}</p>"
+    observed = any(feature.observed_reference or feature.observed_window for feature in ranked)
+    heads = [*COLUMN_HEADS, *([OBSERVED_HEAD] if observed else [])]
+    rows = rows if observed else [row[: len(COLUMN_HEADS)] for row in rows]
+    table = render_table(caption, heads, rows, kind=kind)
+    finder = FINDER if len(rows) > MAX_UNFILTERED else ""
+    body = f"{LEGEND}{finder}{table}<p class='fine'>{' '.join(notes)}</p>"
     return Section("columns", "Columns", body)
 
 
@@ -69,6 +87,7 @@ def _make_row(feature: FeatureFinding, result: DriftResult, place: int) -> list[
         Cell(render_effect(effect), effect, "number"),
         Cell("" if p_value is None else escape_text(format_p_number(p_value)), p_value, "number"),
         Cell(missing if before or after else f"<small>{missing}</small>", after - before, "number"),
+        Cell(f"{feature.observed_reference:,} {ARROW} {feature.observed_window:,}", feature.observed_window, "number"),
     ]
 
 

@@ -5,7 +5,7 @@ from gapdrift.results.report.histogram import describe_change, list_categories, 
 from gapdrift.results.report.markup import Cell, Head, escape_text, render_name, render_phrase, render_table
 from gapdrift.results.report.ranking import rank_features
 from gapdrift.results.report.sections._section import LEGEND, Report, Section
-from gapdrift.results.report.words import format_percent
+from gapdrift.results.report.words import ARROW, format_percent
 from gapdrift.results.result import DriftResult, FeatureFinding, Histogram
 
 __all__ = ["MAX_CHARTS", "make_distributions"]
@@ -24,8 +24,8 @@ def make_distributions(report: Report) -> Section | None:
     if not cards:
         return None
     note = (
-        "Share of the observed cells in each interval or category. The outermost intervals include everything beyond "
-        "them. The exact shares follow each chart."
+        "Share of the observed cells in each interval or category, over the values of both sides; the outermost "
+        "intervals include what lies beyond them. The exact shares follow each chart."
     )
     body = "\n".join(cards)
     return Section("distributions", "Distributions", f'<p>{note}</p>{LEGEND}<div class="cards">{body}</div>')
@@ -34,9 +34,15 @@ def make_distributions(report: Report) -> Section | None:
 def _make_card(feature: FeatureFinding, histogram: Histogram, result: DriftResult) -> str:
     return (
         f'<figure class="card"><h3>{render_name(feature.name)}</h3>'
-        f"<p>{render_phrase(describe_change(feature, histogram, result))}</p>"
+        f"<p>{render_phrase(describe_change(feature, histogram, result))}{_render_counts(histogram)}</p>"
         f"{draw_distribution(feature.name, histogram)}{_render_shares(histogram)}</figure>"
     )
+
+
+def _render_counts(histogram: Histogram) -> str:
+    if not (histogram.n_reference or histogram.n_window):
+        return ""
+    return f" <small>{histogram.n_reference:,} {ARROW} {histogram.n_window:,} observed cells.</small>"
 
 
 def _render_shares(histogram: Histogram) -> str:

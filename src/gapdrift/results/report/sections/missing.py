@@ -35,7 +35,10 @@ def make_missing(report: Report) -> Section | None:
         *([Head("Adjusted p", "rising", "number")] if is_tested else []),
     ]
     rows = [_make_row(feature, result, is_tested) for feature in incomplete[:MAX_MAPPED]]
-    caption = "Share of missing cells, the largest changes first; the stronger the colour, the larger the share"
+    rows_of = (
+        f"{format_count(result.n_reference, 'row')} of the reference and {format_count(result.n_window)} of the window"
+    )
+    caption = f"Share of missing cells in {rows_of}, the largest changes first; the stronger the colour, the larger"
     table = render_table(caption, heads, rows, kind="map long" if len(rows) > 25 else "map")
     notes = _describe_cuts(len(incomplete), len(result.features) - len(incomplete))
     return Section(KEY, TITLE, f"<p>{_describe_changes(result, incomplete)}</p>{table}{notes}")

@@ -9,13 +9,23 @@ __all__ = ["make_notes"]
 
 MAX_NOTES = 40
 
+MAX_OPEN = 5
+"""Notes that are shown at once; the reader unfolds the others."""
+
+KEY, TITLE = "notes", "What was left out or assumed"
+
 
 def make_notes(report: Report) -> Section | None:
     """List of the warnings that the verdict does not show already; None if there are none."""
     warnings = other_warnings(report.result)
     if not warnings:
         return None
-    items = "\n".join(f"<li>{escape_text(cut_text(warning))}</li>" for warning in warnings[:MAX_NOTES])
+    items = [f"<li>{escape_text(cut_text(warning))}</li>" for warning in warnings[:MAX_NOTES]]
     rest = len(warnings) - MAX_NOTES
     more = f"<p class='fine'>And {format_count(rest)} more: the JSON has them all.</p>" if rest > 0 else ""
-    return Section("notes", "Notes", f'<ul class="notes">{items}</ul>{more}')
+    first = f'<ul class="notes">{"".join(items[:MAX_OPEN])}</ul>'
+    if len(items) <= MAX_OPEN:
+        return Section(KEY, TITLE, first)
+    folded = f'<ul class="notes">{"".join(items[MAX_OPEN:])}</ul>{more}'
+    summary = f"{format_count(len(warnings) - MAX_OPEN)} more"
+    return Section(KEY, TITLE, f"{first}<details class='more-notes'><summary>{summary}</summary>{folded}</details>")

@@ -1,11 +1,13 @@
 """Section with the bins that gained or lost rows, described in words."""
 
+import math
+
 from gapdrift.results.report.charts import draw_shares
 from gapdrift.results.report.markup import Cell, Head, allow_breaks, escape_text, render_table
 from gapdrift.results.report.ranking import alarming_sides
 from gapdrift.results.report.sections._section import LEGEND, Report, Section
-from gapdrift.results.report.words import cut_text, format_number, format_percent, shorten
-from gapdrift.results.result import BinFinding
+from gapdrift.results.report.words import cut_text, format_count, format_number, format_percent, shorten
+from gapdrift.results.result import BinFinding, DriftResult
 
 __all__ = ["make_regions"]
 
@@ -33,18 +35,14 @@ def make_regions(report: Report) -> Section | None:
     result = report.result
     if not result.bins:
         return None
-    ranked = sorted(result.bins, key=_rank)
+    ranked = [entry for entry in sorted(result.bins, key=_rank) if _has_changed(entry, result)]
     gained = [entry for entry in ranked if _change(entry) >= MIN_CHANGE][:MAX_SHOWN]
     lost = [entry for entry in ranked if _change(entry) <= -MIN_CHANGE][:MAX_SHOWN]
     start = f"The rows of the reference fall into {len(result.bins)} regions of similar rows. "
     if not gained and not lost:
-        return Section(KEY, TITLE, f"<p>{start}Each holds the same share of the window.</p>")
-    has_changed = bool(result.drift) and "values" in alarming_sides(result)
-    lead = start + (
-        "These gained or lost the most, the clearest first."
-        if has_changed
-        else "These differ the most; differences of this size also turn up by chance."
-    )
+        return Section(KEY, TITLE, f"<p>{start}None of them gained or lost rows by more than chance allows.</p>")
+    rows = f"{format_count(result.n_reference, 'row')} and {format_count(result.n_window, 'row')}"
+    lead = f"{start}These gained or lost more than chance allows, the clearest first: shares of {rows}."
     largest = max(max(entry.share_reference, entry.share_window) for entry in (*gained, *lost))
     sides = [("Regions that gained rows", gained), ("Regions that lost rows", lost)]
     tables = "".join(
@@ -65,6 +63,18 @@ def bin_in_words(entry: BinFinding) -> str:
     ]
     more = f" and {len(parts) - 5:,} more" if len(parts) > 5 else ""
     return cut_text("around " + ", ".join(parts[:5]) + more, MAX_DESCRIPTION)
+
+
+def _has_changed(entry: BinFinding, result: DriftResult) -> bool:
+    """Whether a bin's share changed by more than chance allows among so many bins, where values changed at all.
+
+    What a bin adds to the statistic is the square of a standardised difference. Without a test all count.
+    """
+    if not result.drift or "values" not in alarming_sides(result):
+        return False
+    if entry.contribution is None:
+        return True
+    return math.erfc(math.sqrt(max(entry.contribution, 0.0) / 2.0)) * len(result.bins) < result.alpha
 
 
 def _rank(entry: BinFinding) -> tuple[float, float]:
