@@ -32,13 +32,16 @@ def test_public_names():
     assert set(results.__all__) == {
         "BatchStrip",
         "BinFinding",
+        "Check",
         "ColumnSensitivity",
         "DriftResult",
         "FeatureFinding",
         "Finding",
         "Histogram",
         "PairFinding",
+        "Limits",
         "PairSide",
+        "run_checks",
         "Sensitivity",
         "UsualVariation",
     }

@@ -5,6 +5,7 @@ from typing import Any
 import click
 
 from gapdrift import __version__
+from gapdrift._text import printable
 from gapdrift.cli._options import batch_options, detector_options, output_options, reading_options
 from gapdrift.cli._print import say
 
@@ -118,6 +119,31 @@ def test(reference: str, window: str, alpha: float | None, **options: Any) -> No
     check_outputs((reference, window), options)
     result = judge_files(load_detector(reference), window, _reading_options(options), alpha=alpha)
     _finish(result, (reference, window), options)
+
+
+@app.command(
+    epilog=_examples(
+        "gapdrift check suite.yml",
+        "gapdrift check suite.yml --window incoming/today.csv",
+    )
+)
+@click.argument("suite", type=click.Path(exists=True, dir_okay=False))
+@click.option("--window", metavar="FILES", help="Files to check instead of those that the suite names.")
+def check(suite: str, window: str | None) -> None:
+    """Check a window by a SUITE, a YAML file of limits: exit code 3 if a check fails, 4 if nothing can be said."""
+    from gapdrift.cli import ExitCode  # noqa: PLC0415
+    from gapdrift.suites import load_suite, run_suite  # noqa: PLC0415
+
+    outcome = run_suite(load_suite(suite), window)
+    failed = [check for check in outcome.checks if not check.passed]
+    for found in failed:
+        click.echo(printable(f"FAIL {found.name} {found.column}: {found.message}".replace(" :", ":")))
+    click.echo(f"{len(outcome.checks) - len(failed)} of {len(outcome.checks)} checks passed.")
+    if failed:
+        click.get_current_context().exit(ExitCode.DRIFT)
+    if outcome.result is not None and outcome.result.drift is None:
+        click.echo(printable(outcome.result.summary().partition("\n")[0]))
+        click.get_current_context().exit(ExitCode.UNDETERMINED)
 
 
 @app.command(

@@ -8,6 +8,7 @@ table of contents follow from the list.
 from collections.abc import Callable
 
 from gapdrift.results.report.sections._section import Report, Section
+from gapdrift.results.report.sections.checks import make_checks
 from gapdrift.results.report.sections.columns import make_columns
 from gapdrift.results.report.sections.distributions import make_distributions
 from gapdrift.results.report.sections.findings import make_findings
@@ -28,6 +29,7 @@ SECTIONS: tuple[Callable[[Report], Section | None], ...] = (
     make_distributions,
     make_missing,
     make_regions,
+    make_checks,
     make_findings,
     make_origin,
 )
