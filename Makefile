@@ -6,7 +6,7 @@ QUICK := .quick
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test engines lint bench calibration large power concept drawn monitor sequential time distance throughput peers reproduce reproduce-quick smoke clean
+.PHONY: demo test engines lint bench calibration large power concept drawn monitor sequential distance throughput peers abuse reproduce reproduce-quick smoke clean time
 
 demo: $(VENV)/cli
 	$(BIN)/gapdrift demo
@@ -34,6 +34,10 @@ calibration: $(VENV)/test
 # False alarms with large references, about an hour for TRIALS=300.
 large: $(VENV)/test
 	$(BIN)/python -m benchmarks.large $(if $(TRIALS),--trials $(TRIALS))
+
+# Inputs that nobody should give, to the library and to the command line, about ten minutes.
+abuse: $(VENV)/test
+	$(BIN)/python -m benchmarks.abuse
 
 power: $(VENV)/test
 	$(BIN)/python -m benchmarks.power $(if $(TRIALS),--trials $(TRIALS))
