@@ -241,7 +241,7 @@ def test_plot_without_matplotlib(drifted, monkeypatch):
     monkeypatch.delitem(sys.modules, "gapdrift.results.report.chart", raising=False)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     monkeypatch.delitem(sys.modules, "gapdrift.results.report.chart", raising=False)
-    with pytest.raises(gd.GapdriftError, match="gapdrift\\[plot\\]"):
+    with pytest.raises(gd.GapdriftError, match=r"\[plot\]"):
         drifted.plot()
 
 

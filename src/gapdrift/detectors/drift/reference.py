@@ -246,8 +246,8 @@ def _check_width(schema: Schema) -> None:
     if width > MAX_FITTED:
         raise InputError(
             f"The reference has {width:,} columns and categories to compare, expected at most {MAX_FITTED:,}: more "
-            "would take minutes and gigabytes. Leave some out (ignore), compare groups of columns one by one, or put a few "
-            "principal components in their place."
+            "would take minutes and gigabytes. Leave some out (ignore), compare groups of columns one by one, or put a "
+            "few principal components in their place."
         )
 
 
