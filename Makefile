@@ -6,7 +6,7 @@ QUICK := .quick
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test engines lint bench calibration large power concept drawn monitor sequential distance throughput peers reproduce reproduce-quick smoke clean
+.PHONY: demo test engines lint bench calibration large power concept drawn monitor sequential distance throughput peers abuse reproduce reproduce-quick smoke clean time
 
 demo: $(VENV)/cli
 	$(BIN)/gapdrift demo
@@ -35,6 +35,10 @@ calibration: $(VENV)/test
 large: $(VENV)/test
 	$(BIN)/python -m benchmarks.large $(if $(TRIALS),--trials $(TRIALS))
 
+# Inputs that nobody should give, to the library and to the command line, about ten minutes.
+abuse: $(VENV)/test
+	$(BIN)/python -m benchmarks.abuse
+
 power: $(VENV)/test
 	$(BIN)/python -m benchmarks.power $(if $(TRIALS),--trials $(TRIALS))
 
@@ -53,6 +57,10 @@ monitor: $(VENV)/test
 # Run lengths and delays of the sequential monitor, beside river's detectors.
 sequential: $(VENV)/test
 	$(BIN)/python -m benchmarks.sequential $(if $(TRIALS),--trials $(TRIALS))
+
+# Batches, seasons and dependent rows beside rivals: hours; a stopped run goes on from its journal.
+time: $(VENV)/test
+	$(BIN)/python -m benchmarks.time --journal benchmarks/results/time.part $(if $(TRIALS),--trials $(TRIALS))
 
 distance: $(VENV)/test
 	$(BIN)/python -m benchmarks.distance $(if $(TRIALS),--trials $(TRIALS))

@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["HERE", "Finished", "check_checkout", "measure", "run_alone", "time_import"]
+__all__ = ["HERE", "Finished", "check_checkout", "environment", "measure", "run_alone", "time_import"]
 
 HERE = Path(__file__).parents[1]
 """The checkout that holds these benchmarks."""
@@ -50,7 +50,7 @@ def measure(name: str, *arguments: object, checkout: Path = HERE, numba: bool = 
     """
     code = MEASURE if numba else HIDE_NUMBA + MEASURE
     command = [sys.executable, "-c", code, str(checkout), name, *map(str, arguments)]
-    done = subprocess.run(command, check=False, capture_output=True, text=True, env=_environment(checkout))
+    done = subprocess.run(command, check=False, capture_output=True, text=True, env=environment(checkout))
     if done.returncode:
         sys.exit(f"The measurement {name!r} of {checkout} failed:\n{done.stderr}")
     found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
@@ -73,7 +73,7 @@ def run_alone(*command: str) -> Finished:
     """
     start = time.perf_counter()
     process = subprocess.Popen(
-        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=_environment(HERE)
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=environment(HERE)
     )
     assert process.stderr is not None
     errors = process.stderr.read()
@@ -90,10 +90,10 @@ def time_import(code: str, checkout: Path) -> float:
     """Seconds that a fresh interpreter needs for some imports, its own start apart."""
     timed = f"import time; start = time.perf_counter(); {code}; print(time.perf_counter() - start)"
     command = [sys.executable, "-c", timed]
-    done = subprocess.run(command, check=True, capture_output=True, text=True, env=_environment(checkout))
+    done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment(checkout))
     return float(done.stdout)
 
 
-def _environment(checkout: Path) -> dict[str, str]:
+def environment(checkout: Path) -> dict[str, str]:
     """Environment in which gapdrift comes from a checkout, and the benchmarks from here."""
     return {**os.environ, **ONE_THREAD, "PYTHONPATH": os.pathsep.join([str(checkout / "src"), str(HERE)])}

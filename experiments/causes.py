@@ -4,7 +4,8 @@ How much the paper's detection ratios at severities 5 and 8 depend on chance: `r
 drawn; `starts`, on the start of k-means; `masks`, on the cells hidden for learning; `trees`, on the random tree of
 QuantTree. What the distances of Experiment 1 depend on: `columns`, on the
 number of columns with missing values; `constants`, on the number by which missing values are replaced; `shares`, on the
-share of missing cells. `real`: how far the two populations of the real data of Experiment 4 differ.
+share of missing cells. Experiment 4: `real`, how far the two populations of the real data differ; `pools`, what k-means
+finds of them with other seeds of the scripts' generator.
 
 What libraries of 2019 did otherwise than today's: `kmeans`, the first centres of k-means; `ties`, the order in which
 equally long edges of MWW are tried; `signs`, the axes along which ME draws its first locations, whose signs the library
@@ -30,8 +31,18 @@ from experiments.configurations import fit_distances
 from experiments.detection import ALPHA, KINDS, N_ROWS
 from experiments.distributions import DISTRIBUTIONS
 from experiments.experiment2 import N_BINS, TOP_Q
+from experiments.experiment4 import N_BINS as REAL_BINS
 from experiments.protocols import protocol_of
-from experiments.real import SETS, data_folder, draw_rows, load
+from experiments.real import (
+    DIRECTIONS,
+    SCRIPTED_SETS,
+    SCRIPTS_SEED,
+    SETS,
+    data_folder,
+    draw_rows,
+    load,
+    scripted_rows,
+)
 from experiments.running import read_rows
 from experiments.samples import Sample, draw_drift
 from experiments.scripted import REFERENCE, draw_distribution, draw_scripted
@@ -43,6 +54,7 @@ from gapdrift.models.partition import Partition, fit_partition
 
 __all__ = [
     "distance_error",
+    "errors_of_pools",
     "missing_share",
     "populations_apart",
     "ratio_of_reference",
@@ -248,6 +260,37 @@ def _trees(kinds: Iterable[str]) -> Iterator[str]:
             yield f"{kind:20} severity {severity}: {_span(ratios)}"
 
 
+def errors_of_pools(name: str, number: int, n_windows: int = 50) -> list[float]:
+    """Type-I and Type-II error of k-means on complete real data, direction a and then b, by a seed of the scripts.
+
+    Parameters
+    ----------
+    name : str
+        A name in `experiments.real.SCRIPTED_SETS`.
+    number : int
+        Seed of the generator; 2 in the scripts.
+    n_windows : int, default 50
+    """
+    folder = str(data_folder())
+    values, drawn = load(name, folder).values, scripted_rows(name, folder, number - SCRIPTS_SEED, n_windows)
+    errors = []
+    for direction in DIRECTIONS:
+        reference = Sample(values[drawn[direction].reference], values[drawn[direction].reference])
+        partition = fit_scripted_partition(reference.complete, REAL_BINS)
+        windows = values[drawn[direction].windows]
+        alarms = [_alarms(partition, reference, (Sample(rows, rows) for rows in windows[:, side])) for side in (0, 1)]
+        errors += [alarms[0], 1.0 - alarms[1]]
+    return errors
+
+
+def _pools(_: Iterable[str]) -> Iterator[str]:
+    for name in SCRIPTED_SETS:
+        found = np.array([errors_of_pools(name, number) for number in range(N_REPEATS)])
+        for place, error in enumerate(("a Type-I", "a Type-II", "b Type-I", "b Type-II")):
+            own, others = found[SCRIPTS_SEED, place], np.sort(np.delete(found[:, place], SCRIPTS_SEED))
+            yield f"{name:8} {error:10} {own:.2f} with the scripts' seed; with others {_span(others)}"
+
+
 def _kmeans(kinds: Iterable[str], n_windows: int = 100) -> Iterator[str]:
     """Ratios of configuration 1 by bins of either kind of start, and their distance to the first row of Table 3."""
     found: dict[str, list[list[float]]] = {"2019": [], "today": []}
@@ -328,6 +371,7 @@ CHECKS: dict[str, Callable[[Iterable[str]], Iterator[str]]] = {
     "ties": _ties,
     "signs": _signs,
     "real": _real,
+    "pools": _pools,
 }
 
 

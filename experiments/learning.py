@@ -45,8 +45,9 @@ def pair_features(
 
     Notes
     -----
-    Paper: Alg. 1, lines 9 to 13. Features 1 to 2n indicate which cells are missing; feature 2n + i is the distance
-    after the i-th imputation.
+    Paper: Alg. 1, lines 9 to 13: feature 2n + i is the distance after the i-th imputation. The paper does not say what
+    features 1 to 2n are. In the scripts they indicate which cells are missing, first of the first row, then of the
+    second; of a centre and a row, the centre is the first (`experiments.as_published`).
 
     Examples
     --------

@@ -114,8 +114,11 @@ def all_ratios(protocol: str, folder: Path) -> dict[str, tuple[Ratios, Ratios]]:
 
 
 def correlation(one: Ratios, two: Ratios) -> float:
-    """Correlation over five kinds of drift and severities 1 to 10: the paper's 50 ratios."""
-    keys = [(kind, severity) for kind in KINDS for severity in SEVERITIES[1:]]
+    """Correlation over five kinds of drift and severities 0 to 10.
+
+    The paper speaks of 50 ratios, but its figures are those of 55: imputation 0.798, QuantTree 0.785, MMD 0.887.
+    """
+    keys = [(kind, severity) for kind in KINDS for severity in SEVERITIES]
     pairs = np.array([[one[key], two[key]] for key in keys])
     return float(np.corrcoef(pairs.T)[0, 1]) if pairs.std(axis=0).min() > 0 else 0.0
 

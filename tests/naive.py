@@ -56,7 +56,7 @@ def residual_error(truth, predicted):
 
 
 def pair_features(missing_first, missing_second, filled_first, filled_second):
-    """Paper: Alg. 1, lines 9 to 13, for one pair; filled_* holds one row for each imputer."""
+    """Paper: Alg. 1, lines 9 to 13, for one pair, after indicators of missing cells; filled_* has a row per imputer."""
     distances = [math.dist(one, two) for one, two in zip(filled_first, filled_second, strict=True)]
     return [float(gap) for gap in missing_first] + [float(gap) for gap in missing_second] + distances
 

@@ -30,5 +30,9 @@ def test_bars():
     assert [row[-1] for row in rows] == ["ok"] * len(rows)
     counts[1, 0], counts[-1, 2] = 30, 200
     rows, missed = rows_of({"loud": counts}, 100)
-    assert missed == 2
-    assert [row[1] for row in rows if row[-1] == "missed"] == ["x 0.5", "changed"]
+    assert missed == 3
+    assert [row[:2] for row in rows if row[-1] == "missed"] == [
+        ("loud", "x 0.5"),
+        ("all cases", "x 0.5"),
+        ("all cases", "changed"),
+    ]

@@ -32,12 +32,17 @@ def test_public_names():
     assert set(results.__all__) == {
         "BatchStrip",
         "BinFinding",
+        "Check",
+        "ColumnSensitivity",
         "DriftResult",
         "FeatureFinding",
         "Finding",
         "Histogram",
         "PairFinding",
+        "Limits",
         "PairSide",
+        "run_checks",
+        "Sensitivity",
         "UsualVariation",
     }
     assert results.DriftResult is gd.DriftResult

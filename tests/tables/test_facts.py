@@ -94,3 +94,12 @@ def test_damaged_facts_are_refused():
         with pytest.raises(gd.errors.StorageError, match="not sound"):
             damaged.check_stored()
     Facts(np.zeros(1), np.zeros(1), sound, none, none).check_stored()
+
+
+def test_rows_of_which_little_is_known_are_no_copies():
+    detector = gd.DriftDetector(random_state=0).fit(np.random.default_rng(4).normal(size=(100, 4)))
+    rows = np.full((50, 4), np.nan)
+    rows[:, 0] = 1.0
+    assert detector.count(rows).facts.duplicate_share == 0.0
+    rows[:, 1:3] = 2.0
+    assert detector.count(rows).facts.duplicate_share == pytest.approx(0.98)

@@ -5,12 +5,14 @@ from typing import Any
 import click
 
 from gapdrift import __version__
-from gapdrift.cli._options import detector_options, output_options, reading_options
+from gapdrift._text import printable
+from gapdrift.cli._options import batch_options, detector_options, output_options, reading_options
 from gapdrift.cli._print import say
 
 __all__ = ["app"]
 
 DETECTOR_OPTIONS = ("target", "categories", "ignore", "alpha", "min_effect", "method", "numbers", "reference_rows")
+BATCH_OPTIONS = ("batch", "every", "time", "season", "time_zone")
 READING_OPTIONS = ("file_format", "separator", "decimal", "encoding", "missing")
 OUTPUT_OPTIONS = ("html", "markdown", "save", "as_json", "fail_on_drift", "fail_on_undetermined")
 
@@ -54,6 +56,7 @@ def app() -> None:
 @click.argument("reference")
 @click.argument("window")
 @detector_options
+@batch_options
 @reading_options
 @output_options
 def compare(reference: str, window: str, **options: Any) -> None:
@@ -70,12 +73,15 @@ def compare(reference: str, window: str, **options: Any) -> None:
     epilog=_examples(
         "gapdrift fit january.parquet -o january.gapdrift",
         "gapdrift fit january.csv -o january.gapdrift --no-rows",
+        "gapdrift fit 'year/*.parquet' -o weeks.gapdrift --every 1w --time-column when --season year",
+        "gapdrift fit sales.csv -o shops.gapdrift --batch shop",
     )
 )
 @click.argument("reference")
 @click.option("-o", "--output", required=True, type=click.Path(dir_okay=False), metavar="FILE", help="File to write.")
 @click.option("--no-rows", is_flag=True, help="Refuse to write any row of the reference.")
 @detector_options
+@batch_options
 @reading_options
 def fit(reference: str, output: str, no_rows: bool, **options: Any) -> None:
     """Learn REFERENCE and save it to one file, without pickle."""
@@ -113,6 +119,31 @@ def test(reference: str, window: str, alpha: float | None, **options: Any) -> No
     check_outputs((reference, window), options)
     result = judge_files(load_detector(reference), window, _reading_options(options), alpha=alpha)
     _finish(result, (reference, window), options)
+
+
+@app.command(
+    epilog=_examples(
+        "gapdrift check suite.yml",
+        "gapdrift check suite.yml --window incoming/today.csv",
+    )
+)
+@click.argument("suite", type=click.Path(exists=True, dir_okay=False))
+@click.option("--window", metavar="FILES", help="Files to check instead of those that the suite names.")
+def check(suite: str, window: str | None) -> None:
+    """Check a window by a SUITE, a YAML file of limits: exit code 3 if a check fails, 4 if nothing can be said."""
+    from gapdrift.cli import ExitCode  # noqa: PLC0415
+    from gapdrift.suites import load_suite, run_suite  # noqa: PLC0415
+
+    outcome = run_suite(load_suite(suite), window)
+    failed = [check for check in outcome.checks if not check.passed]
+    for found in failed:
+        click.echo(printable(f"FAIL {found.name} {found.column}: {found.message}".replace(" :", ":")))
+    click.echo(f"{len(outcome.checks) - len(failed)} of {len(outcome.checks)} checks passed.")
+    if failed:
+        click.get_current_context().exit(ExitCode.DRIFT)
+    if outcome.result is not None and outcome.result.drift is None:
+        click.echo(printable(outcome.result.summary().partition("\n")[0]))
+        click.get_current_context().exit(ExitCode.UNDETERMINED)
 
 
 @app.command(
@@ -196,6 +227,32 @@ def monitor(reference: str, stream: str, **options: Any) -> None:
     check_outputs((reference, stream), options)
     code = watch(reference, stream, _reading_options(options), options)
     click.get_current_context().exit(code)
+
+
+@app.command(epilog=_examples("gapdrift plan january.gapdrift --rows 500"))
+@click.argument("reference")
+@click.option("--rows", "n_rows", required=True, type=click.IntRange(10), help="Rows of a window.")
+@click.option(
+    "--power",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.8,
+    show_default=True,
+    help="Probability with which a change is to be found.",
+)
+@click.option(
+    "--alpha",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    help="Rate of false alarms. The default is that of the saved detector.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def plan(reference: str, n_rows: int, power: float, alpha: float | None, as_json: bool) -> None:
+    """Show the smallest changes that a window finds against a REFERENCE saved by 'gapdrift fit'."""
+    import json  # noqa: PLC0415
+
+    from gapdrift.cli._work import plan_window  # noqa: PLC0415
+
+    found = plan_window(reference, n_rows, power, alpha)
+    say(json.dumps(found.to_dict(), indent=2, allow_nan=False) if as_json else found.summary())
 
 
 @app.command(epilog=_examples("gapdrift inspect january.gapdrift", "gapdrift inspect january.gapdrift --json"))
@@ -327,7 +384,7 @@ def _reading_options(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _detector_settings(options: dict[str, Any]) -> dict[str, Any]:
-    return {name: options[name] for name in DETECTOR_OPTIONS} | {"random_state": options["seed"]}
+    return {name: options[name] for name in (*DETECTOR_OPTIONS, *BATCH_OPTIONS)} | {"random_state": options["seed"]}
 
 
 def _finish(result: Any, sources: tuple[str, str], options: dict[str, Any]) -> None:

@@ -8,7 +8,7 @@ import click
 
 from gapdrift.files import FORMATS
 
-__all__ = ["detector_options", "output_options", "reading_options"]
+__all__ = ["batch_options", "detector_options", "output_options", "reading_options"]
 
 Command = Callable[..., Any]
 
@@ -75,6 +75,24 @@ detector_options = _combine(
         show_default=True,
         help="Number of rows to learn from: a random sample of a larger reference. All its rows are compared.",
     ),
+)
+
+batch_options = _combine(
+    click.option("--batch", metavar="COLUMN", help="Column of batches: windows are judged by how they usually differ."),
+    click.option("--every", metavar="TIME", help="Batches are spans of time, such as 1d, 1w or 1mo."),
+    click.option(
+        "--time-column",
+        "time",
+        metavar="COLUMN",
+        help="Column with the times of rows. Without batches: rows depend on those just before them.",
+    ),
+    click.option(
+        "--season",
+        multiple=True,
+        type=click.Choice(["day", "week", "year"]),
+        help="What is usual follows this season. Repeatable.",
+    ),
+    click.option("--time-zone", metavar="NAME", help="Of days, weeks and months, such as Europe/Rome."),
 )
 
 output_options = _combine(

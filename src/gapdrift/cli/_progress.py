@@ -2,10 +2,17 @@
 
 import os
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
-__all__ = ["progress"]
+__all__ = ["progress", "without_bar"]
+
+_LIVE: list[Any] = []
+"""The bars that are drawn at the moment: one at most."""
+
+_PRINTING = threading.RLock()
 
 
 @contextmanager
@@ -39,4 +46,21 @@ def progress(what: str, total: int | None, *, steps: bool = False) -> Iterator[C
     shown = columns if total else columns[:2]
     with Progress(*shown, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=total)
-        yield lambda done: bar.advance(task, done)
+        _LIVE.append(bar)
+        try:
+            yield lambda done: bar.advance(task, done)
+        finally:
+            _LIVE.remove(bar)
+
+
+@contextmanager
+def without_bar() -> Iterator[None]:
+    """Take the bar off the terminal while something else is printed, also from another thread."""
+    with _PRINTING:
+        for bar in _LIVE:
+            bar.stop()
+        try:
+            yield
+        finally:
+            for bar in _LIVE:
+                bar.start()

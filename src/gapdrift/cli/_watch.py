@@ -1,16 +1,15 @@
 """A monitor over files, whose windows are printed, kept in a history and sent to sinks."""
 
 import json
+import logging
 import sys
-from collections.abc import Mapping
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from typing import Any
-
-import click
 
 import gapdrift as gd
 from gapdrift.cli import ExitCode
-from gapdrift.cli._print import say
+from gapdrift.cli._print import NoteHandler, say
 from gapdrift.cli._progress import progress
 from gapdrift.cli._work import load_detector
 from gapdrift.files import open_files
@@ -45,11 +44,12 @@ def watch(reference: str, place: str, reading: Mapping[str, Any], options: dict[
 
     def show(window: WindowResult) -> None:
         if options["as_json"]:
-            click.echo(json.dumps(make_record(window, options["stream_name"]), allow_nan=False))
+            say(json.dumps(make_record(window, options["stream_name"]), allow_nan=False))
         elif options["everything"] or window.zone != "calm":
             say(_window_line(window), fg=ZONE_COLOURS[window.zone])
 
     with ExitStack() as stack:
+        stack.enter_context(_logged_notes())
         history = stack.enter_context(History(options["history"])) if options["history"] else None
         advance = stack.enter_context(progress("Watching", files.size))
         summary = run_monitor(
@@ -67,6 +67,17 @@ def watch(reference: str, place: str, reading: Mapping[str, Any], options: dict[
         notes.append("There are no new rows: the history has all rows of the stream already.")
     _print_summary(summary, notes, options["as_json"])
     return _exit_code(summary, options)
+
+
+@contextmanager
+def _logged_notes() -> Iterator[None]:
+    """Print what the run logs: that it waits for another run, or that a sink fails."""
+    logger, handler = logging.getLogger("gapdrift"), NoteHandler()
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
 
 
 def _exit_code(summary: RunSummary, options: dict[str, Any]) -> int:

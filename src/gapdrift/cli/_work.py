@@ -10,9 +10,12 @@ import gapdrift as gd
 from gapdrift.cli._progress import progress
 from gapdrift.detectors.reference import ReferenceDetector, compare_all_rows
 from gapdrift.errors import InputError
-from gapdrift.files import open_files
+from gapdrift.execution import MAX_LEARNED
+from gapdrift.files import TableFiles, open_files
 
-__all__ = ["compare", "count", "fit_reference", "judge_files", "load_detector"]
+__all__ = ["compare", "count", "fit_reference", "judge_files", "load_detector", "plan_window"]
+
+BATCH_SETTINGS = ("batch", "every", "time", "season", "time_zone")
 
 
 def fit_reference(
@@ -26,21 +29,49 @@ def fit_reference(
     reading : mapping
         Options of `gapdrift.files.open_files`.
     settings : dict
-        ``method``, ``numbers``, ``reference_rows`` and the parameters of the detector.
+        ``method``, ``numbers``, ``reference_rows``, what batches are, and the parameters of the detector.
     """
     method, numbers, max_rows = map(settings.pop, ("method", "numbers", "reference_rows"))
+    batches = _batch_settings(settings)
     files = open_files(place, **reading, numbers=numbers)
     rng = np.random.default_rng(settings["random_state"])
     with progress("Reading the reference", files.size) as advance:
         sample, n_rows = files.sample(max_rows, rng, progress=advance)
+    if batches and n_rows > len(sample):
+        detector = _fit_in_chunks(_make(method, settings), files, batches, max_rows)
+        detector.reading_ = files.reading
+        return detector, files.notes
     with progress("Learning the reference", None):
-        detector = _make(method, settings).fit(sample)
+        detector = _make(method, settings).fit(sample, **batches)
     detector.reading_ = files.reading
     if n_rows > len(sample):
         with progress("Counting the reference", files.size) as advance:
             tables = files.tables(like=detector, progress=advance)
             compare_all_rows(detector, map(detector.reference_.count, tables), sample)
     return detector, files.notes
+
+
+def _batch_settings(settings: dict[str, Any]) -> dict[str, Any]:
+    """What a fit is told about batches; nothing where there are none."""
+    batch, every, time, season, zone = (settings.pop(name, None) for name in BATCH_SETTINGS)
+    if batch is not None and every is not None:
+        raise InputError(f"--batch {batch} and --every {every} both say what a batch is. Leave one of them out.")
+    if batch is None and every is None and time is None and not season:
+        return {}
+    return {"batches": batch if every is None else every, "time": time, "season": season, "time_zone": zone}
+
+
+def _fit_in_chunks(
+    detector: ReferenceDetector, files: TableFiles, batches: dict[str, Any], max_rows: int
+) -> ReferenceDetector:
+    """Detector fitted on files too large to be in memory, batch by batch."""
+    if max_rows != MAX_LEARNED:
+        raise InputError(
+            f"The reference has more than the {max_rows} rows of --reference-rows. With batches, {MAX_LEARNED} rows "
+            "are learned from: leave it out."
+        )
+    with progress("Learning and counting the reference", None):
+        return detector.fit(files, **batches)
 
 
 def count(detector: ReferenceDetector, place: str, reading: Mapping[str, Any]) -> tuple[gd.Evidence, tuple[str, ...]]:
@@ -82,6 +113,15 @@ def load_detector(path: str) -> ReferenceDetector:
             f"{path} holds a {type(thing).__name__}, expected a fitted detector. Make one with 'gapdrift fit'."
         )
     return thing
+
+
+def plan_window(path: str, n_rows: int, power: float, alpha: float | None) -> gd.results.Sensitivity:
+    """Smallest changes that a window of some rows finds, by a saved detector."""
+    detector = load_detector(path)
+    if not isinstance(detector, gd.DriftDetector):
+        raise InputError(f"{path} holds a {type(detector).__name__}, expected a DriftDetector: the other has no plan.")
+    with progress("Trying changes", len(detector.schema_.columns), steps=True) as advance:
+        return detector.sensitivity(n_rows, power, alpha=alpha, progress=lambda: advance(1))
 
 
 def _stored_evidence(path: str) -> gd.Evidence:

@@ -4,9 +4,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import reduce
 from inspect import signature
-from operator import add
 from os import PathLike
 from types import MappingProxyType
 from typing import Any, NoReturn, Protocol, Self
@@ -338,22 +336,15 @@ class ReferenceDetector(Detector):
             self.reading_ = getattr(again, "reading", Reading())
             self._adopt(learn(sample))
             counter = BatchCounter(plan, self._count_batch, self.reference_.schema)
-            parts = engine.count(counter.count, again, counter)
-            return self._adopt_batches(counter, parts, len(sample) if n_rows > len(sample) else None)
-
-    def _adopt_batches(self, counter: BatchCounter, parts: Iterable[Evidence], n_learned: int | None) -> Self:
-        """Take the usual variation of a reference that is counted in parts; and its evidence, unless None learned."""
-        reference: Any = self.reference_
-        evidence = reduce(add, parts)
-        if n_learned is not None:
-            notes = (*reference.notes, execution.sample_note(evidence.n_rows, n_learned))
-            reference = replace(reference, evidence=without_calendar(evidence), notes=notes)
-            self._adopt(reference)
-        self.usual_ = counter.usual(reference.batch_statistics())
-        return self._adopt(reference)
+            parts = [without_calendar(part) for part in engine.count(counter.count, again, counter)]
+            if n_rows > len(sample):
+                compare_all_rows(self, parts, sample)
+            self.usual_ = counter.usual(self.reference_.batch_statistics())
+            return self._adopt(self.reference_)
 
     def _count_batch(self, table: Any, calendar: SeasonTerms | None) -> Evidence:
-        return with_calendar(self.reference_.count_own(table), calendar, table)
+        # As windows are counted: they are compared with batches.
+        return with_calendar(self.reference_.count(table), calendar, table)
 
     def _adopt(self, reference: Any) -> Self:
         """Take a reference that is fitted already."""

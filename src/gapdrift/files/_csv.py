@@ -33,6 +33,9 @@ EXAMINED_BYTES = 256 * 1024
 BLOCK_BYTES = 4 * 1024 * 1024
 """Bytes that are parsed at once."""
 
+NOT_FOR_FILES = frozenset({"punycode", "idna", "unicode-escape", "unicode_escape", "raw-unicode-escape"})
+"""Encodings of names and of source code, which cannot be read in blocks."""
+
 COMMA_NUMBER = re.compile(r"[+-]?(\d{1,3}(\.\d{3})+|\d+),\d+([eE][+-]?\d+)?")
 THOUSANDS_BY_COMMA = re.compile(r"[+-]?\d{1,3}(,\d{3})+")
 THOUSANDS_BY_POINT = re.compile(r"[+-]?\d{1,3}(\.\d{3})+")
@@ -62,12 +65,17 @@ class CsvDialect:
         separator = self.separator
         if separator is not None and (not isinstance(separator, str) or len(separator) != 1 or not separator.isascii()):
             raise InputError(f"The separator is {shown(separator)}, expected one ASCII character, such as ';'.")
-        try:
-            known = self.encoding is None or bool("a".encode(self.encoding).decode(self.encoding))
-        except (LookupError, TypeError, ValueError):
-            known = False
-        if not known:
+        if self.encoding is not None and not _can_decode(self.encoding):
             raise InputError(f"The encoding is {shown(self.encoding)}, expected one such as utf-8, latin-1 or utf-16.")
+
+
+def _can_decode(encoding: Any) -> bool:
+    """Whether text of several lines can be written and read in an encoding."""
+    text = "a,b\n1,2\n"
+    try:
+        return codecs.lookup(encoding).name not in NOT_FOR_FILES and text.encode(encoding).decode(encoding) == text
+    except (LookupError, TypeError, ValueError):
+        return False
 
 
 def read_csv(path: Path, known: CsvDialect, notes: set[str], limit: int | None = None) -> Iterator[tuple[Any, int]]:
@@ -142,7 +150,7 @@ class _Start(io.RawIOBase):
         return True
 
     def read(self, size: int = -1) -> bytes:
-        data: bytes = self._stream.read(self._left if size < 0 else min(size, self._left))
+        data = bytes(self._stream.read(self._left if size < 0 else min(size, self._left)))
         self._left -= len(data)
         return data
 
@@ -164,6 +172,8 @@ def _detect_dialect(
         raise InputError(f"{path} cannot be read as csv: {error}.") from error
     finally:
         csv.field_size_limit(before)
+    if not rows:
+        raise InputError(f"{path} has no first line with the names of the columns. Is its encoding {encoding}?")
     names = rows[0]
     unnamed = [index for index, name in enumerate(names) if not name.strip()]
     if len(unnamed) > 1:
@@ -181,8 +191,9 @@ def _read_start(path: Path) -> bytes:
     import pyarrow as pa  # noqa: PLC0415
 
     with pa.input_stream(str(path), compression=COMPRESSIONS.get(path.suffix.lower())) as stream:
-        data: bytes = stream.read(EXAMINED_BYTES)
-        while b"\n" not in data and (more := stream.read(EXAMINED_BYTES)):
+        # A damaged compressed stream gives a buffer instead of bytes.
+        data = bytes(stream.read(EXAMINED_BYTES))
+        while b"\n" not in data and (more := bytes(stream.read(EXAMINED_BYTES))):
             data += more
     return data
 

@@ -191,7 +191,7 @@ class TableFiles:
         except (pa.ArrowInvalid, pa.ArrowKeyError, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
             raise InputError(f"{path} cannot be read as {self.file_format}: {_first_line(error)}") from error
         except (OSError, UnicodeError, EOFError) as error:
-            raise InputError(f"{path!a} cannot be read: {_first_line(error)}") from error
+            raise InputError(f"{str(path)!a} cannot be read: {_first_line(error)}") from error
 
     def _without_row_numbers(self, table: Any, path: Path) -> Any:
         """Table without columns of row numbers, and without types that few functions of pyarrow accept."""

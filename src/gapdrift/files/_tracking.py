@@ -417,7 +417,7 @@ def _read_content(path: Path, offsets: Sequence[int], encoding: str | None, *, i
     n_bytes = n_line_bytes = 0
     line_break, last_line = b"", b""
     with pa.input_stream(str(path), compression=codec) as stream:
-        while block := stream.read(BLOCK_BYTES):
+        while block := bytes(stream.read(BLOCK_BYTES)):
             line_break = line_break or _line_break(block, encoding)
             start = 0
             while left and left[0] <= n_bytes + len(block):

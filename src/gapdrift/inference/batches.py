@@ -7,6 +7,7 @@ that score is ranked among those of the batches, each of which was scored by the
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -233,18 +234,31 @@ class Design(NamedTuple):
 
 
 class ScoredBlock(NamedTuple):
-    """A block with the scores of its batches, each by the others: (batches, 2)."""
+    """A block with its model, and the scores of its batches by the others.
+
+    Parameters
+    ----------
+    block : Block
+    model : BlockModel
+        Of all batches.
+    folds : list of BlockModel
+        Of all batches but those of a fold.
+    scores : (batches, 2) array
+        Of each batch, by the model without its fold.
+    """
 
     block: Block
     model: BlockModel
+    folds: list[BlockModel]
     scores: Matrix
 
 
 @dataclass(frozen=True, eq=False)
 class Variation:
-    """Usual variation between batches: their blocks, each with its model and the scores of the batches."""
+    """Usual variation between batches: their blocks, and the number of the fold that each batch is in: (batches,)."""
 
     blocks: tuple[ScoredBlock, ...]
+    fold_of: Indices
 
     def block(self, name: str) -> ScoredBlock:
         """Block of a name."""
@@ -306,7 +320,10 @@ def fit_variation(table: BatchTable, blocks: tuple[Block, ...], *, as_panes: boo
     designs = [_design(terms, table.n_rows, out) for out in (np.zeros(0, dtype=np.intp), *_folds(len(table)))]
     some = [block for block in blocks if table.blocks[block.name].shape[1]]
     scored = tuple(_score_block(table, block, terms, designs, as_panes=as_panes) for block in some)
-    return Variation(scored)
+    fold_of = np.zeros(len(table), dtype=np.intp)
+    for fold, out in enumerate(_folds(len(table))):
+        fold_of[out] = fold
+    return Variation(scored, fold_of)
 
 
 def judge_window(variation: Variation, window: BatchTable) -> Judgement:
@@ -314,22 +331,31 @@ def judge_window(variation: Variation, window: BatchTable) -> Judgement:
 
     Notes
     -----
-    Window and batches are treated alike: the tails of the scores are those of all of them, and the smallest weighted
-    p-value of each is ranked among all.
+    Window and batches are treated alike: every batch is compared with the window by a model that knows neither of them
+    (jackknife+, Barber and others 2021), and the tails of the scores are those of all of them.
     """
     terms = np.column_stack([np.ones(1), window.calendar])
+    n_batches = len(variation.fold_of)
     residuals, parts = {}, []
     for scored in variation.blocks:
-        found = scored.model.residuals(scored.block.turned(window.blocks[scored.block.name]), terms, window.n_rows)
-        residuals[scored.block.name] = found[0]
-        parts.append(
-            (scored.block, _p_values(np.concatenate([scored.scores, scored.model.scores(found)]), scored.model))
-        )
+        statistics = scored.block.turned(window.blocks[scored.block.name])
+        residuals[scored.block.name] = scored.model.residuals(statistics, terms, window.n_rows)[0]
+        own = [model.scores(model.residuals(statistics, terms, window.n_rows)) for model in scored.folds]
+        scores = np.concatenate([scored.scores, *own])
+        parts.append((scored.block, _p_values(scores, scored.model, n_batches)))
     values, missing = (_least(parts, of_values=side) for side in (True, False))
     whole = np.minimum(values / (1.0 - MISSING_SHARE), missing / MISSING_SHARE)
-    ranked = [_bounded(rank_p_value(found[:-1], float(found[-1]))) for found in (whole, values, missing)]
-    by_block = {block.name: _bounded(float(_combined(block, part)[-1])) for block, part in parts}
-    return Judgement(ranked[0], ranked[1], ranked[2], by_block, whole, residuals)
+    found = [_compared(each, variation.fold_of) for each in (whole, values, missing)]
+    by_block = {block.name: _bounded(float(np.median(_combined(block, part)[n_batches:]))) for block, part in parts}
+    p_value, of_values, of_missing = (_bounded(rank_p_value(others, own)) for others, own in found)
+    return Judgement(p_value, of_values, of_missing, by_block, np.append(*found[0]), residuals)
+
+
+def _compared(unusual: Vector, fold_of: Indices) -> tuple[Vector, float]:
+    """Batches as unusual as they are beside the window, and the window: each by the model without the batch's fold."""
+    batches, window = unusual[: len(fold_of)], unusual[len(fold_of) :]
+    usual = float(np.median(window))
+    return batches / window[fold_of] * usual, usual
 
 
 def rank_p_value(others: Vector, own: float) -> float:
@@ -377,12 +403,13 @@ def _score_block(
     """Block with its model, and the scores of batches by the others."""
     statistics = block.turned(table.blocks[block.name])
     model = _fit_block(statistics, designs[0], block.row_variance, as_panes=as_panes)
-    scores = np.zeros((len(table), 2))
+    scores, folds = np.zeros((len(table), 2)), []
     for design in designs[1:]:
         others = _fit_block(statistics[design.kept], design, block.row_variance, as_panes=as_panes)
         out = design.left_out
         scores[out] = others.scores(others.residuals(statistics[out], terms[out], table.n_rows[out]))
-    return ScoredBlock(block, model, scores)
+        folds.append(others)
+    return ScoredBlock(block, model, folds, scores)
 
 
 def _folds(n_batches: int) -> list[Indices]:
@@ -471,7 +498,7 @@ def _fit_tails(scores: Matrix, model: BlockModel) -> tuple[Tail, Tail]:
     The second degrees of freedom are those of the deviations, or fewer where the largest scores say so.
     """
     together, largest = (np.maximum(column, 1e-9) for column in scores.T)
-    dimensions = max(model.dimensions, 1.0)
+    dimensions = round(max(model.dimensions, 1.0), 1)
     found = []
     for column, one, alone in ((together, dimensions, True), (largest, 1.0, False)):
         median = float(np.median(column))
@@ -480,7 +507,8 @@ def _fit_tails(scores: Matrix, model: BlockModel) -> tuple[Tail, Tail]:
         candidates = [two for two in SECOND_FREEDOMS if two < model.freedom]
         options = [_tail_with(one, two, median, alone=alone) for two in (float(model.freedom), *candidates)]
         # From the lightest tail on: the first that falls off as slowly as the scores.
-        found.append(next((tail for tail in options if _excess(tail) >= excess), options[-1]))
+        slow = (tail for tail in options if _excess(tail.one, tail.two, round(float(np.log(tail.number)), 1)) >= excess)
+        found.append(next(slow, options[-1]))
     return found[0], found[1]
 
 
@@ -492,19 +520,20 @@ def _tail_with(one: float, two: float, median: float, *, alone: bool) -> Tail:
     return Tail(one, two, 1.0, float(np.log(0.5) / np.log1p(-single)))
 
 
-def _excess(tail: Tail) -> float:
-    """Mean of the logarithms of scores above their median over the median."""
+@lru_cache(maxsize=100_000)
+def _excess(one: float, two: float, log_number: float) -> float:
+    """Mean of the logarithms of scores above their median over the median, for the tail of these numbers."""
     levels = np.append((np.arange(40) + 0.5) / 80.0, 0.5)
-    single = -np.expm1(np.log1p(-levels) / tail.number)
-    drawn = np.log(np.maximum(fdtri(tail.one, tail.two, 1.0 - single), 1e-300))
+    single = -np.expm1(np.log1p(-levels) / np.exp(log_number))
+    drawn = np.log(np.maximum(fdtri(one, two, 1.0 - single), 1e-300))
     return float(np.mean(drawn[:-1] - drawn[-1]))
 
 
-def _p_values(scores: Matrix, model: BlockModel) -> Matrix:
-    """p-values of both scores by their tails: (batches, 2)."""
-    return np.column_stack(
-        [tail.p_values(column) for tail, column in zip(_fit_tails(scores, model), scores.T, strict=True)]
-    )
+def _p_values(scores: Matrix, model: BlockModel, n_batches: int) -> Matrix:
+    """p-values of both scores of batches, and of the window by each fold, by their tails: (batches + folds, 2)."""
+    alike = np.concatenate([scores[:n_batches], np.median(scores[n_batches:], axis=0, keepdims=True)])
+    tails = _fit_tails(alike, model)
+    return np.column_stack([tail.p_values(column) for tail, column in zip(tails, scores.T, strict=True)])
 
 
 def _combined(block: Block, part: Matrix) -> Vector:

@@ -131,6 +131,12 @@ def matched_filter(name: str, score: Vector, correlation: Matrix, draws: Matrix,
         Standardised differences where nothing changed.
     freedom : int
         Degrees of freedom of the correlation.
+
+    Notes
+    -----
+    An entry of R^-1 z is what is left of an entry of z when all others are regressed on. With R known from f rows and r
+    entries, its variance is f / (f + 1 - r) x (1 + (r - 1) / (f - r)): residuals look smaller where they were fitted,
+    and the coefficients have an error.
     """
     values, vectors = np.linalg.eigh(correlation)
     kept = values > SMALLEST_EIGENVALUE
@@ -139,7 +145,8 @@ def matched_filter(name: str, score: Vector, correlation: Matrix, draws: Matrix,
         return None
     inverse = (vectors[:, kept] / values[kept]) @ vectors[:, kept].T
     inverse /= np.sqrt(np.maximum(np.diag(inverse), 1e-12))
-    largest = float(np.abs(score @ inverse).max())
+    spread = freedom / (freedom + 1 - rank) * (1.0 + (rank - 1) / max(freedom - rank, 1))
+    largest = float(np.abs(score @ inverse).max() / np.sqrt(spread))
     least = 2.0 * ndtr(-np.abs(draws @ inverse).max(axis=1))
     number = effective_number(least)
     smallest = 2.0 * float(stdtr(freedom + 1 - rank, -largest))

@@ -6,6 +6,7 @@ and a `BinFinding` for each region of similar rows; where the reference is made 
 window among them, with a `BatchStrip` for each column. It can be shown as text, JSON, Markdown, HTML or a chart.
 """
 
+from gapdrift.results.checks import Check, Limits, run_checks
 from gapdrift.results.result import (
     BinFinding,
     DriftResult,
@@ -15,16 +16,22 @@ from gapdrift.results.result import (
     PairFinding,
     PairSide,
 )
+from gapdrift.results.sensitivity import ColumnSensitivity, Sensitivity
 from gapdrift.results.usual import BatchStrip, UsualVariation
 
 __all__ = [
     "BatchStrip",
     "BinFinding",
+    "Check",
+    "ColumnSensitivity",
     "DriftResult",
     "FeatureFinding",
     "Finding",
     "Histogram",
+    "Limits",
     "PairFinding",
     "PairSide",
+    "Sensitivity",
     "UsualVariation",
+    "run_checks",
 ]

@@ -12,6 +12,7 @@ from gapdrift._text import printable
 from gapdrift._writing import write_file
 from gapdrift.errors import ParameterError
 from gapdrift.persistence.records import expect, stored
+from gapdrift.results.checks import Check, run_checks
 from gapdrift.results.usual import UsualVariation
 
 if TYPE_CHECKING:
@@ -152,6 +153,8 @@ class FeatureFinding:
         single columns, or if a side has no value. All numbers are there in any case, so that columns can be sorted.
     range_reference, range_window : tuple of float, or None
         Smallest and largest number; None for categories, without values, and if the detector does not keep them.
+    has_many : bool
+        Whether it is a column of so many categories that some of them are new in every window.
     n_new_categories, n_new_cells : int
         Categories of the window that the reference does not have, and the cells that hold them. Numbers count as
         categories if the reference has only a few different ones.
@@ -187,6 +190,7 @@ class FeatureFinding:
     missing_tested: bool = False
     range_reference: tuple[float, float] | None = None
     range_window: tuple[float, float] | None = None
+    has_many: bool = False
     n_new_categories: int = 0
     n_new_cells: int = 0
     new_categories: Mapping[str, int] = field(default_factory=dict)
@@ -335,6 +339,9 @@ class DriftResult:
     pairs : tuple of PairFinding
         Pairs of columns whose relation differs most surely, at most 20, the surest first. Those with an adjusted
         p-value below ``alpha`` have changed.
+    duplicates : tuple of float, or None
+        Share of the rows of the reference and of the window that are copies of another one; None if the detector does
+        not count them.
     usual : UsualVariation or None
         The window among the batches of the reference, where it was fitted with batches: ``drift`` and all p-values are
         then about their usual variation.
@@ -369,7 +376,13 @@ class DriftResult:
     settings: Mapping[str, PlainSetting] = field(default_factory=dict)
     concept: Finding | None = None
     pairs: tuple[PairFinding, ...] = ()
+    duplicates: tuple[float, float] | None = None
     usual: UsualVariation | None = None
+
+    @property
+    def checks(self) -> tuple[Check, ...]:
+        """Checks beside drift, with the default limits, those that failed first (`gapdrift.results.run_checks`)."""
+        return run_checks(self)
 
     def summary(self) -> str:
         """Result in a few lines of text: verdict, data, tests, missing values, warnings."""

@@ -64,7 +64,7 @@ class Facts:
         For each column, how often what occurs that has no place of its own in the sums: categories without a matrix
         column; numbers, where the reference has only a few different ones; cells beyond the histogram (`outer_cells`).
     hashes, copies : (rows,) arrays of int
-        Hashes of different rows, and how often each occurs.
+        Hashes of different rows, and how often each occurs. Rows that miss half of their cells are left out.
     """
 
     smallest: Annotated[Vector, INFINITE]

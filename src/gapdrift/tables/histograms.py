@@ -143,6 +143,7 @@ def find_facts(rows: Encoded | Matrix, axes: tuple[HistogramAxis, ...], owner: I
     else:
         values, codes = rows, np.zeros(len(rows), dtype=np.uint64)
     smallest, largest = np.full(len(axes), np.inf), np.full(len(axes), -np.inf)
+    n_missing = rows.missing.sum(axis=1) if isinstance(rows, Encoded) else np.zeros(len(rows), dtype=np.intp)
     numbers = _Numbers(axes, owner)
     for start in range(0, len(values) if len(numbers.places) else 0, numbers.n_rows):
         # One column after the other, all in the cache.
@@ -150,9 +151,13 @@ def find_facts(rows: Encoded | Matrix, axes: tuple[HistogramAxis, ...], owner: I
         codes[start : start + numbers.n_rows] += hash_numbers(block, numbers.mixed)
         smallest[numbers.columns] = np.fmin(smallest[numbers.columns], np.fmin.reduce(block, axis=1))
         largest[numbers.columns] = np.fmax(largest[numbers.columns], np.fmax.reduce(block, axis=1))
+        if not isinstance(rows, Encoded):
+            n_missing[start : start + numbers.n_rows] = np.isnan(block).sum(axis=0)
         numbers.add(block, tallies)
     numbers.finish(tallies)
-    return Facts(smallest, largest, tuple(map(cut_tally, tallies)), *count_copies(codes))
+    # Rows of which next to nothing is known are alike without being copies.
+    known = codes[2 * n_missing < len(axes)]
+    return Facts(smallest, largest, tuple(map(cut_tally, tallies)), *count_copies(known))
 
 
 class _Numbers:

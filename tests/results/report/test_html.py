@@ -127,6 +127,7 @@ def test_sections_come_in_their_order(results):
         "Distributions",
         "Missing values",
         "Where rows lie",
+        "Checks",
         "Tests behind the verdict",
         "Data and settings",
     ]

@@ -1,17 +1,19 @@
 """The default detector, as a scikit-learn estimator."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 from gapdrift._random import RandomState, as_rng
-from gapdrift._validation import check_columns, check_count, check_nonnegative
+from gapdrift._validation import check_columns, check_count, check_nonnegative, check_share
 from gapdrift.counting.profile import MAX_BINS
 from gapdrift.detectors.drift.labelled import LabelledReference, fit_labelled_reference
-from gapdrift.detectors.drift.reference import DriftReference, DriftSettings, fit_drift_reference
+from gapdrift.detectors.drift.reference import MIN_WINDOW, DriftReference, DriftSettings, fit_drift_reference
+from gapdrift.detectors.drift.sensitivity import WindowSimulator, column_sensitivity
 from gapdrift.detectors.reference import ReferenceDetector, detector_fields, plan_batches
-from gapdrift.errors import ParameterError
+from gapdrift.errors import InputError, ParameterError
 from gapdrift.persistence.records import stored
+from gapdrift.results import Sensitivity
 
 __all__ = ["DriftDetector"]
 
@@ -158,6 +160,78 @@ class DriftDetector(ReferenceDetector):
             settings = replace(settings, ignore=(*settings.ignore, *plan.columns), told_of_order=False)
         learn = fit_drift_reference if settings.target is None else fit_labelled_reference
         return self._fit(reference, lambda table: learn(table, settings, rng), rng, plan)
+
+    def sensitivity(
+        self,
+        n_rows: int,
+        power: float = 0.8,
+        *,
+        columns: Sequence[str] | None = None,
+        alpha: float | None = None,
+        progress: Callable[[], None] | None = None,
+    ) -> Sensitivity:
+        """The smallest changes of each column that a window of some rows finds.
+
+        Windows are drawn from what the reference knows of itself (no rows are kept), changed in one column, and tested,
+        so that all of the detector takes part: with batches, windows have their usual variation.
+
+        Parameters
+        ----------
+        n_rows : int
+            Rows of the window.
+        power : float, default 0.8
+            Probability with which a change is to be found.
+        columns : sequence of str, optional
+            Columns to try, since each takes seconds. None means all of them.
+        alpha : float, optional
+            Rate of false alarms. None means that of the detector.
+        progress : callable, optional
+            Called after each column.
+
+        Notes
+        -----
+        Takes seconds for each column. Columns depend on each other as by the Gaussian model of their scores, categories
+        are drawn on their own, cells are missing at random, and seasons are left out.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import gapdrift as gd
+        >>> rows = {"x": np.random.default_rng(0).normal(10, 2, size=1_000)}
+        >>> (column,) = gd.DriftDetector(random_state=0).fit(rows).sensitivity(200).columns
+        >>> 0.1 < column.shift_in_deviations < 0.5, round(column.shift / column.shift_in_deviations)
+        (True, 2)
+        """
+        self.check_fitted()
+        size = check_count("n_rows", n_rows, MIN_WINDOW)
+        assert size is not None  # not optional
+        rate = check_share("alpha", self.alpha if alpha is None else alpha)
+        wanted = check_share("power", power), rate, 20_000
+        if self.time_column_ is not None:
+            raise InputError("The sensitivity of a detector with seasons is not known: fit one without season for it.")
+        if not isinstance(self.reference_, DriftReference):
+            raise InputError("The sensitivity of a detector with a target is not known: fit one without target for it.")
+        simulator = WindowSimulator(self.reference_, self.usual_, size)
+
+        def p_value_of(rows: Any) -> float:
+            return self.test(rows, alpha=rate).p_value
+
+        found = []
+        for column in self._places_of(columns):
+            found.append(column_sensitivity(simulator, p_value_of, column, wanted))
+            if progress is not None:
+                progress()
+        n_batches = None if self.usual_ is None else len(self.usual_.table)
+        return Sensitivity(size, wanted[0], rate, n_batches, tuple(found))
+
+    def _places_of(self, columns: Sequence[str] | None) -> list[int]:
+        names = self.schema_.names
+        if columns is None:
+            return list(range(len(names)))
+        unknown = [name for name in check_columns("columns", columns) if name not in names]
+        if unknown:
+            raise ParameterError(f"columns has {unknown[0]!r}, expected some of those compared: {', '.join(names)}.")
+        return [names.index(str(name)) for name in columns]
 
     def _check_settings(self) -> DriftSettings:
         """Settings for a fit; those out of their range raise a `ParameterError`."""

@@ -55,8 +55,9 @@ class Side:
 
 
 def make_histogram(axis: HistogramAxis, reference: Side, window: Side) -> Histogram | None:
-    """Histogram of one column on both sides, as shares of the observed cells; None without values in the reference."""
-    if not len(axis):
+    """Histogram of one column on both sides, as shares of the observed cells; None where there is nothing to show."""
+    # A window may be compared with the one before it, and both may lack all values of a column.
+    if not len(axis) or not (reference.n_observed or window.n_observed):
         return None
     if axis.labels:
         before, after = (_category_counts(axis, side) for side in (reference, window))

@@ -461,7 +461,15 @@ def _test(reference: DriftReference, window: Evidence, alpha: float) -> DriftRes
             *notes,
         ),
         pairs=tuple(describe_pair(reference.profile, reference.schema, test) for test in pair_tests(comparison)),
+        duplicates=_duplicates(reference.evidence, window),
     )
+
+
+def _duplicates(reference: Evidence, window: Evidence) -> tuple[float, float] | None:
+    """Share of rows that are copies of another one: reference, window."""
+    if reference.facts is None or window.facts is None:
+        return None
+    return reference.facts.duplicate_share, window.facts.duplicate_share
 
 
 def _new_notes(reference: DriftReference, features: Iterable[FeatureFinding], alpha: float) -> tuple[str, ...]:
@@ -558,6 +566,7 @@ def _features(reference: DriftReference, comparison: Comparison, tests: FeatureT
                 missing_tested=True,
                 range_reference=value_range(sides[0]),
                 range_window=value_range(sides[1]),
+                has_many=column.pooled,
                 n_new_categories=len(new),
                 n_new_cells=sum(new.values()),
                 new_categories=dict(list(new.items())[:MAX_NEW]),

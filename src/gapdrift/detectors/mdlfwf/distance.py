@@ -97,8 +97,10 @@ class LearnedDistance:
         Parameters
         ----------
         features : (pairs, 2 columns + imputers) array
-            Which cells are missing in the first row, which in the second, and the distance after each imputation
-            (paper: Alg. 1, lines 9 to 13).
+            Which cells are missing in the first row, which in the second, and the distance after each imputation. The
+            paper's Alg. 1, lines 9 to 13, numbers these distances from 2n + 1 on and does not say what the first 2n
+            features are; in the authors' scripts they are these indicators. Of a row and a centre, the row is the
+            first here, and the centre in the scripts.
         """
         features[:, -len(self.imputers) :] /= self.scale
         np.clip(features, None, MAX_SCALED_DISTANCE, out=features)

@@ -8,6 +8,7 @@ from gapdrift.results.report.sentences import (
     say_headline,
     say_how_sure,
     say_next_step,
+    say_usual,
     say_what_differs,
     say_what_stayed,
 )
@@ -32,7 +33,7 @@ MARKDOWN_COLUMNS, MARKDOWN_NOTES = 10, 8
 
 def render_markdown(result: DriftResult) -> str:
     """Verdict, the columns that changed most, changes of missing values, and notes, as Markdown."""
-    sentences = [say_how_sure(result), say_what_stayed(result), say_what_differs(result)]
+    sentences = [say_how_sure(result), say_usual(result), say_what_stayed(result), say_what_differs(result)]
     blocks = [
         f"### {BADGES[state(result)]}: {_render_phrase(say_headline(result))}",
         " ".join(_render_phrase(sentence) for sentence in sentences if sentence),

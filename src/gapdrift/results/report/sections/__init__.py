@@ -8,6 +8,7 @@ table of contents follow from the list.
 from collections.abc import Callable
 
 from gapdrift.results.report.sections._section import Report, Section
+from gapdrift.results.report.sections.checks import make_checks
 from gapdrift.results.report.sections.columns import make_columns
 from gapdrift.results.report.sections.distributions import make_distributions
 from gapdrift.results.report.sections.findings import make_findings
@@ -16,16 +17,19 @@ from gapdrift.results.report.sections.notes import make_notes
 from gapdrift.results.report.sections.origin import make_origin
 from gapdrift.results.report.sections.pairs import make_pairs
 from gapdrift.results.report.sections.regions import make_regions
+from gapdrift.results.report.sections.usual import make_usual
 
 __all__ = ["SECTIONS"]
 
 SECTIONS: tuple[Callable[[Report], Section | None], ...] = (
+    make_usual,
     make_notes,
     make_columns,
     make_pairs,
     make_distributions,
     make_missing,
     make_regions,
+    make_checks,
     make_findings,
     make_origin,
 )
