@@ -42,11 +42,12 @@ import gapdrift as gd
 from benchmarks._report import Bar, finish, left_out, say
 from benchmarks._requests import draw_requests
 from gapdrift.counting.evidence import Evidence
+from gapdrift.persistence.codec import pack_plain
 from gapdrift.service.access import create_token
 from gapdrift.service.app import make_app
 from gapdrift.service.database import Database, now
 from gapdrift.service.monitors import create_monitor, create_project
-from gapdrift.service.packing import pack_columns, pack_evidence, pack_record
+from gapdrift.service.packing import pack_columns, pack_record
 from gapdrift.service.schema import alarms, evidence, monitors, pushes, windows
 from gapdrift.service.state import Options
 from gapdrift.sinks import make_record
@@ -253,7 +254,7 @@ def fill(url: str, monitor: int, detector: gd.DriftDetector, count: int) -> None
                 connection.execute(alarms.insert(), raised)
         for level in range(6):
             size = 10**level
-            blob = pack_evidence(scaled(counted, size))
+            blob = pack_plain(scaled(counted, size))
             blocks = range(max(0, count // size - 1_010), count // size)
             facts = {
                 "monitor_id": monitor,
