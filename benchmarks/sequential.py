@@ -5,9 +5,9 @@
   number asked for. Bar: within 10 %. It is missed where the interval of two standard errors lies outside 0.9 to 1.1,
   and marked "open" where it straddles a limit. "between references" is the share of alarms of the stream with the
   fewest and with the most.
-- detector: the same of `gapdrift.Monitor(DriftDetector, sequential=True)` itself on Gaussian tables of five columns,
-  20 % missing, references of 2,000 rows and windows of 200, `--trials` streams of 400 windows. No bar: the p-values of
-  the detector are somewhat cautious, which makes runs longer.
+- detector: the same of `gapdrift.Monitor(DriftDetector, sequential=True)` itself on Gaussian tables of five columns
+  that depend on each other (mixed by a random matrix), 20 % missing, references of 2,000 rows and windows of 200,
+  `--trials` streams of 400 windows. No bar: it shows how far the p-values of the detector are from exact.
 - delay: scores of 200 windows without drift, 100 of them the reference, then shifted by 0.25, 0.5 or 1 standard
   deviations. Mean number of windows from the change to the next alarm, ours at `false_alarm_every=1000`, river's ADWIN,
   KSWIN and PageHinkley (upwards, which is best for it) with their defaults and with the parameter at which they raise

@@ -134,6 +134,10 @@ def test_seasons(tmp_path):
     assert seasonal.test(halves) == seasonal.test(table.iloc[:30])
     seasonal.save(tmp_path / "s.gapdrift", keep_rows=False)
     assert gd.load(tmp_path / "s.gapdrift").test(table.iloc[:30]) == seasonal.test(table.iloc[:30])
+    for settings in ({"window": 30}, {"window": "6h", "time_column": "when"}):
+        windows = gd.Monitor(seasonal, **settings).advance(table.iloc[:150])
+        assert len(windows) >= 4
+        assert all(each.result.usual.n_batches == 240 for each in windows)
     with pytest.raises(gd.errors.InputError, match="too few for the season"):
         gd.DriftDetector(random_state=0).fit(table.iloc[:1_000], batches="1d", season=("week", "year"))
 

@@ -61,10 +61,7 @@ class BatchStatistics:
         self.axes = axes
         ends = np.cumsum([len(axis) for axis in axes])
         self.cells = [slice(int(end) - len(axis), int(end)) for axis, end in zip(axes, ends, strict=True)]
-        counts = basis["cells"]
-        self.cell_scores = [
-            _scores(counts[cells]) if axis.edges else None for axis, cells in zip(axes, self.cells, strict=True)
-        ]
+        self._prepare_columns(basis["cells"])
         self.total_variance = np.maximum(basis["variance"], 1e-6)
 
     @staticmethod
@@ -86,7 +83,7 @@ class BatchStatistics:
             "associations": _associations(correlation),
             "correlations": np.arctanh(np.clip(correlation[self.first, self.second], -0.98, 0.98)),
             "bins": _arcsine(sums["bins"] / n_rows),
-            "columns": np.concatenate([*map(self._column, range(len(self.axes)), [evidence] * len(self.axes)), []]),
+            "columns": self._columns(sums["cells"]),
             "rates": _arcsine(sums["missing"] / n_rows),
             "patterns": _arcsine(_missing_alone(sums["missing_pairs"], sums["missing"]) / n_rows),
         }
@@ -163,16 +160,31 @@ class BatchStatistics:
         means = sums["location"][self.paired] / n_rows
         return means, (sums["scatter"] + sums["hidden"]) / n_rows - np.outer(means, means)
 
-    def _column(self, place: int, evidence: Evidence) -> Vector:
-        counts = evidence.sums["cells"][self.cells[place]]
-        observed, scores = counts.sum(), self.cell_scores[place]
-        if not observed:
-            return np.full(2 if scores is not None else len(counts), np.nan)
-        if scores is None:
-            return _arcsine(counts / observed)
-        mean = counts @ scores / observed
-        spread = counts @ (scores - mean) ** 2 / observed
-        return np.array([mean, 0.5 * np.log(max(spread, SMALLEST_SHARE))])
+    def _prepare_columns(self, counts: Vector) -> None:
+        """Prepare the scores of the cells of all columns of numbers, one after the other."""
+        self.numbers = [place for place, axis in enumerate(self.axes) if axis.edges]
+        own = [np.arange(self.cells[place].start, self.cells[place].stop) for place in self.numbers]
+        self.number_cells = np.concatenate([*own, np.zeros(0, dtype=np.intp)]).astype(np.intp)
+        self.number_starts = np.cumsum([0, *map(len, own)])[:-1].astype(np.intp)
+        self.number_scores = np.concatenate([*(_scores(counts[cells]) for cells in own), np.zeros(0)])
+
+    def _columns(self, cells: Vector) -> Vector:
+        """Mean and spread of the scores of each column of numbers, shares of categories; NaN where nothing is seen."""
+        found = np.full(len(self.column_owner), np.nan)
+        first = np.searchsorted(self.column_owner, np.arange(len(self.axes)))
+        if self.numbers:
+            counts, scores = cells[self.number_cells], self.number_scores
+            powers = (counts, counts * scores, counts * scores**2)
+            number, total, squares = (np.add.reduceat(power, self.number_starts) for power in powers)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                mean = np.where(number > 0, total / number, np.nan)
+                spread = np.maximum(squares / number - mean**2, SMALLEST_SHARE)
+            found[first[self.numbers]], found[first[self.numbers] + 1] = mean, 0.5 * np.log(spread)
+        for place, axis in enumerate(self.axes):
+            counts = cells[self.cells[place]]
+            if axis.labels and counts.sum():
+                found[first[place] : first[place] + len(counts)] = _arcsine(counts / counts.sum())
+        return found
 
 
 def _scores(counts: Vector) -> Vector:
@@ -202,10 +214,14 @@ def _associations(correlation: Matrix) -> Vector:
     """log(1 - R^2) / 2 of each column on all others, with a ridge."""
     if not len(correlation):
         return np.zeros(0)
-    values, vectors = np.linalg.eigh(correlation)
-    values = np.maximum(values, 0.0) + ASSOCIATION_RIDGE
-    inverse = (vectors**2) @ (1.0 / values)
-    found: Vector = -0.5 * np.log(inverse * ((vectors**2) @ values))
+    ridged = correlation + ASSOCIATION_RIDGE * np.eye(len(correlation))
+    inverse = np.diag(np.linalg.inv(ridged))
+    if inverse.min() <= 0.0:
+        # What missing cells hide may make it indefinite.
+        values, vectors = np.linalg.eigh(correlation)
+        values = np.maximum(values, 0.0) + ASSOCIATION_RIDGE
+        ridged, inverse = (vectors * values) @ vectors.T, (vectors**2) @ (1.0 / values)
+    found: Vector = -0.5 * np.log(np.maximum(inverse * np.diag(ridged), 1.0))
     return found
 
 
