@@ -8,6 +8,7 @@ import sqlite3
 import statistics
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -155,7 +156,7 @@ def test_a_monitor_that_has_rows_and_streams_without_name(tmp_path):
 
 def test_without_sqlalchemy_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "sqlalchemy", None)
-    with pytest.raises(gd.GapdriftError, match=r"gapdrift\[history\]"):
+    with pytest.raises(gd.GapdriftError, match=r"\.\[history\]"):
         History("history.db")
 
 
@@ -252,3 +253,22 @@ def test_damaged_rows_are_errors_of_ours(tmp_path, damage):
     stream[::-1].to_csv(table, index=False)
     with pytest.raises(gd.errors.HistoryError, match="damaged"):
         go()
+
+
+def test_one_run_waits_for_the_other(url, request):
+    """On one stream; another stream goes on beside it."""
+    stream, order, waits = request.node.name, [], threading.Event()
+
+    def second():
+        with History(url) as history, history.run(stream, waits.set):
+            order.append("second")
+
+    with History(url) as history:
+        with history.run(stream):
+            beside = threading.Thread(target=second)
+            beside.start()
+            assert waits.wait(30)
+            with history.run(f"another than {stream}"):
+                order.append("first")
+        beside.join(30)
+    assert order == ["first", "second"]

@@ -50,7 +50,7 @@ def exclusive_file(path: Path, on_wait: Callable[[], None] | None = None) -> Ite
 
 def _acquire(path: Path, on_wait: Callable[[], None] | None) -> int:
     while True:
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:

@@ -77,7 +77,9 @@ class Statistics(Protocol):
         """Sums of products within one batch."""
         ...
 
-    def blocks(self, within: Mapping[str, NDArray[np.float64]], n_rows: float) -> tuple[Block, ...]:
+    def blocks(
+        self, within: Mapping[str, NDArray[np.float64]], n_rows: float, *, as_panes: bool = False
+    ) -> tuple[Block, ...]:
         """How the statistics are compared."""
         ...
 
@@ -148,7 +150,7 @@ class UsualJudge:
     def variation(self) -> Variation:
         """Usual variation, learned when it is first asked for."""
         usual = self.usual
-        blocks = self.statistics.blocks(usual.within, float(usual.table.n_rows.sum()))
+        blocks = self.statistics.blocks(usual.within, float(usual.table.n_rows.sum()), as_panes=usual.as_panes)
         return fit_variation(usual.table, blocks, as_panes=usual.as_panes)
 
     def judge(self, evidence: Evidence, plain: DriftResult) -> DriftResult:
@@ -473,7 +475,8 @@ def _verdict(plain: DriftResult, p_value: float) -> bool | None:
 def _finding(plain: Finding, p_value: float, judgement: Judgement, variation: Variation, *, of_values: bool) -> Finding:
     if not plain.determined:
         return plain
-    names = [scored.block.name for scored in variation.blocks if scored.block.of_values == of_values]
+    found = [scored.block.name for scored in variation.blocks if scored.block.of_values == of_values]
+    names = [name for name in found if name in judgement.parts]
     parts = tuple(Finding(name, None, None, judgement.parts[name], None) for name in names)
     return Finding(plain.name, None, None, p_value, plain.effect_size, parts=parts)
 

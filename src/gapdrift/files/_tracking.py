@@ -186,10 +186,22 @@ class FileTracker:
         changes, self._changes = self._changes, FileChanges()
         return changes
 
-    def _plan(self) -> list[tuple[_Content, KnownFile]]:
+    def _plan(self) -> Iterator[tuple[_Content, KnownFile]]:
         """Files with rows to read, in their order, each with what is known of it by now."""
-        by_path = {one.path: one for one in self._known.values() if not self._is_replaced(one)}
         paths = [Path(os.path.abspath(path)) for path in self._files.paths]  # noqa: PTH100
+        if self._known:
+            yield from self._match(paths)
+            return
+        # With nothing to be recognised, each file is looked at when its turn comes.
+        for path in paths:
+            content = self._look_at(path)
+            if content is not None:
+                self._note_copy(content)
+                yield content, self._begun(content, None)
+
+    def _match(self, paths: list[Path]) -> list[tuple[_Content, KnownFile]]:
+        replaced = {one.replaces for one in self._known.values()}
+        by_path = {one.path: one for one in self._known.values() if one.number not in replaced}
         contents = [
             content
             for path in paths
@@ -241,9 +253,6 @@ class FileTracker:
             return self._begun(content, before)
         self._note_copy(content)
         return self._begun(content, None)
-
-    def _is_replaced(self, known: KnownFile) -> bool:
-        return any(other.replaces == known.number for other in self._known.values())
 
     def _is_unchanged(self, path: Path, known: KnownFile) -> bool:
         """Whether a file is as it was when it was last read, and has no row that was left for later."""

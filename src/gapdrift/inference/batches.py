@@ -107,7 +107,8 @@ class Block:
     row_variance : float or (statistics,) array
         Variance of the statistic of one row, at least: that of independent rows.
     together, largest : float
-        Weights of the score of all statistics together and of the largest one; 0 leaves it out.
+        Weights of the score of all statistics together and of the largest one; 0 leaves it out, and a block with two
+        of them tells of single columns only.
     of_values : bool
         Whether it belongs to the values, not to missingness.
     turn : (statistics, statistics) array, optional
@@ -346,7 +347,11 @@ def judge_window(variation: Variation, window: BatchTable) -> Judgement:
     values, missing = (_least(parts, of_values=side) for side in (True, False))
     whole = np.minimum(values / (1.0 - MISSING_SHARE), missing / MISSING_SHARE)
     found = [_compared(each, variation.fold_of) for each in (whole, values, missing)]
-    by_block = {block.name: _bounded(float(np.median(_combined(block, part)[n_batches:]))) for block, part in parts}
+    by_block = {
+        block.name: _bounded(float(np.median(_combined(block, part)[n_batches:])))
+        for block, part in parts
+        if block.together + block.largest
+    }
     p_value, of_values, of_missing = (_bounded(rank_p_value(others, own)) for others, own in found)
     return Judgement(p_value, of_values, of_missing, by_block, np.append(*found[0]), residuals)
 
@@ -546,7 +551,8 @@ def _combined(block: Block, part: Matrix) -> Vector:
 
 def _least(parts: list[tuple[Block, Matrix]], *, of_values: bool) -> Vector:
     """Smallest weighted p-value of the blocks of one side: (batches,)."""
-    chosen = [(block, part) for block, part in parts if block.of_values == of_values]
+    weighted = [(block, part) for block, part in parts if block.together + block.largest]
+    chosen = [(block, part) for block, part in weighted if block.of_values == of_values]
     total = sum(block.together + block.largest for block, _ in chosen)
     found = [_combined(block, part) * total / (block.together + block.largest) for block, part in chosen]
     least: Vector = np.minimum.reduce(found) if found else np.ones(len(parts[0][1]))

@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from gapdrift._writing import write_file
 from gapdrift.counting.evidence import Evidence
 from gapdrift.detectors.reference import ReferenceDetector
 from gapdrift.errors import InputError
@@ -132,9 +133,9 @@ def _read_file(data: bytes, kind: str, detector: ReferenceDetector) -> Any:
 
     with tempfile.TemporaryDirectory(prefix="gapdrift-") as folder:
         path = Path(folder) / f"upload.{kind}"
-        path.write_bytes(data)
+        write_file(path, data)
         try:
-            tables = list(open_files(path, file_format=kind).tables(like=detector))
+            tables = list(open_files(path, file_format=kind, like=detector).tables(like=detector))
         except InputError as error:
             raise InputError(str(error).replace(str(path), "The body")) from error
     if not tables:

@@ -36,6 +36,7 @@ class BatchStatistics:
 
     - *location*: means of expected scores, of each column given the others: residuals of the regression on them within
       batches, since what batches have in common is that columns go together in them;
+    - *products*: means of squares and products of scores, for panes of dependent rows;
     - *scales*: logarithms of the standard deviations within the batch;
     - *associations*: how well each column follows all others within the batch, log(1 - R^2) / 2;
     - *correlations*: Fisher's z of all pairs within the batch, where columns are few;
@@ -79,6 +80,7 @@ class BatchStatistics:
         sums, n_rows = evidence.sums, evidence.n_rows
         return {
             "location": means,
+            "products": self._products(means, covariance),
             "scales": 0.5 * np.log(variance[self.is_number]),
             "associations": _associations(correlation),
             "correlations": np.arctanh(np.clip(correlation[self.first, self.second], -0.98, 0.98)),
@@ -92,7 +94,7 @@ class BatchStatistics:
         """Sums of products within one batch; those of several batches add up."""
         return {"location": self._moments(evidence)[1] * evidence.n_rows}
 
-    def blocks(self, within: Mapping[str, Matrix], n_rows: float) -> tuple[Block, ...]:
+    def blocks(self, within: Mapping[str, Matrix], n_rows: float, *, as_panes: bool = False) -> tuple[Block, ...]:
         """How the statistics are compared.
 
         Parameters
@@ -101,16 +103,23 @@ class BatchStatistics:
             Sums of products within all batches.
         n_rows : float
             Rows of all batches.
+        as_panes : bool, default False
+            Whether batches are panes of dependent rows, which are shorter than windows: spreads and correlations within
+            them are smaller than those within a window, so that means of plain products are compared instead.
         """
         turn, row_variance = _innovations(within["location"] / n_rows)
+        location = Block("location", row_variance, 1.0, 0.5, turn=turn)
+        rates = Block("rates", 0.25, 0.5, 0.5, of_values=False)
+        if as_panes:
+            return location, Block("products", 0.2, 0.5, 0.5), Block("columns", 0.2, 0.0, 0.0), rates
         return (
-            Block("location", row_variance, 1.0, 0.5, turn=turn),
-            Block("scales", 0.2, 0.0, 0.2),
+            location,
+            Block("scales", 0.2, 0.2, 0.4),
             Block("associations", 0.1, 0.0, 1.0),
-            Block("correlations", 0.3, 0.4, 0.0),
+            Block("correlations", 0.3, 0.6, 0.3),
             Block("bins", 0.05, 0.2, 0.0),
             Block("columns", 0.2, 0.0, 0.2),
-            Block("rates", 0.25, 0.5, 0.5, of_values=False),
+            rates,
             Block("patterns", 0.25, 0.5, 0.5, of_values=False),
         )
 
@@ -153,6 +162,11 @@ class BatchStatistics:
         """Input column of each statistic of the block "columns"."""
         sizes = [2 if axis.edges else len(axis) for axis in self.axes]
         return np.repeat(np.arange(len(sizes)), sizes)
+
+    def _products(self, means: Vector, covariance: Matrix) -> Vector:
+        """Means of the squares of scores and, where columns are few, of the products of two."""
+        plain = covariance + np.outer(means, means)
+        return np.concatenate([np.diag(plain)[self.is_number], plain[self.first, self.second]])
 
     def _moments(self, evidence: Evidence) -> tuple[Vector, Matrix]:
         """Means and covariance of the expected scores of the paired columns."""

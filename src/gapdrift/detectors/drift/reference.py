@@ -59,6 +59,9 @@ MIN_WINDOW = 10
 MIN_OBSERVED = 0.05
 """Share of observed cells of a window below which nothing is said of its values."""
 
+MAX_FITTED = 5_000
+"""Columns and categories that are fitted, at most: more would take minutes and gigabytes, even of a few rows."""
+
 MAX_DESCRIBED = 4_096
 """Rows that tell the correlation of the statistics, at most."""
 
@@ -197,6 +200,7 @@ def fit_drift_reference(table: Any, settings: DriftSettings, rng: np.random.Gene
         ignore=settings.ignore,
         category_rule=CATEGORY_RULE,
     )
+    _check_width(schema)
     table = Table.read(table)
     sample, notes = _sample(table, rng)
     rows = encode(sample, schema, pool_singletons=True)
@@ -235,6 +239,16 @@ def fit_drift_reference(table: Any, settings: DriftSettings, rng: np.random.Gene
     # The same that it would make for its first window.
     vars(reference)["_counter"] = counter
     return reference
+
+
+def _check_width(schema: Schema) -> None:
+    width = len(schema.owner)
+    if width > MAX_FITTED:
+        raise InputError(
+            f"The reference has {width:,} columns and categories to compare, expected at most {MAX_FITTED:,}: more "
+            "would take minutes and gigabytes. Leave some out (ignore), compare groups of columns one by one, or put a "
+            "few principal components in their place."
+        )
 
 
 def _sample(table: Table, rng: np.random.Generator) -> tuple[Table, tuple[str, ...]]:

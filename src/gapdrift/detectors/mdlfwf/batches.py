@@ -37,7 +37,13 @@ class FuzzyBatchStatistics:
         """Sums of products within one batch: none are needed."""
         return {}
 
-    def blocks(self, _within: Mapping[str, NDArray[np.float64]], _n_rows: float) -> tuple[Block, ...]:
+    def blocks(
+        self,
+        _within: Mapping[str, NDArray[np.float64]],
+        _n_rows: float,
+        *,
+        as_panes: bool = False,  # noqa: ARG002
+    ) -> tuple[Block, ...]:
         """How the statistics are compared."""
         return (Block("bins", 0.05, 0.5, 0.5),)
 

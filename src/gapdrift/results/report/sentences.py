@@ -47,6 +47,7 @@ ASPECTS = {
     "bins": "the mix of rows",
     "distributions": "distributions of single columns",
     "interactions": "relations that are not straight lines",
+    "products": "spread and how columns are related",
     "scales": "spread",
     "associations": "how well columns follow each other",
     "correlations": "how pairs of columns are related",
