@@ -50,7 +50,7 @@ def _run(title: str, module: Any, published: int, sound: int, quick: int) -> Run
 
 RUNS = {
     "experiment1": _run("Errors of values and distances (tables values and 2, figure 7)", experiment1, 20, 20, 1),
-    "experiment2": _run("Ablation: seven configurations (table 3, figure 8, correlations)", experiment2, 500, 100, 2),
+    "experiment2": _run("Ablation: seven configurations (table 3, figure 8, correlations)", experiment2, 500, 200, 2),
     "experiment3": _run(
         "Competitors: MWW, QuantTree, ME, MMD (tables 4 and 5, figure 9, correlations)", experiment3, 500, 100, 2
     ),

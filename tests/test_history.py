@@ -156,7 +156,7 @@ def test_a_monitor_that_has_rows_and_streams_without_name(tmp_path):
 
 def test_without_sqlalchemy_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "sqlalchemy", None)
-    with pytest.raises(gd.GapdriftError, match=r"gapdrift\[history\]"):
+    with pytest.raises(gd.GapdriftError, match=r"\.\[history\]"):
         History("history.db")
 
 

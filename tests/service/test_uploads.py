@@ -12,11 +12,13 @@ pytest.importorskip("fastapi")
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+import gapdrift as gd
 from gapdrift.errors import InputError, StorageError
+from gapdrift.persistence.codec import pack_plain, unpack_plain
 from gapdrift.service import uploads
 from gapdrift.service.errors import TooLargeError
 from gapdrift.service.limits import LIMITS
-from gapdrift.service.packing import pack_evidence, unpack_evidence, unpack_record
+from gapdrift.service.packing import unpack_record
 from gapdrift.service.uploads import read_upload
 from gapdrift.storage import dumps
 from tests.stream_rows import detector, rows
@@ -123,11 +125,11 @@ def test_refused_pushes_change_nothing(full_house):
 
 def test_packed_evidence_comes_back():
     evidence = detector().count(rows(50, 1) | {"more": np.zeros(50)})
-    again = unpack_evidence(pack_evidence(evidence))
+    again = unpack_plain(pack_plain(evidence), gd.Evidence)
     assert dumps(again) == dumps(evidence)
     assert all(np.array_equal(again.sums[name], evidence.sums[name]) for name in evidence.sums)
-    for damaged in (b"nonsense", zlib.compress(b"{}\n12345678"), pack_evidence(evidence)[:-9]):
+    for damaged in (b"nonsense", zlib.compress(b"{}\n12345678"), pack_plain(evidence)[:-9]):
         with pytest.raises(StorageError, match="damaged"):
-            unpack_evidence(damaged)
+            unpack_plain(damaged, gd.Evidence)
     with pytest.raises(StorageError, match="damaged"):
         unpack_record(b"nonsense")

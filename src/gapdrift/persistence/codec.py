@@ -4,10 +4,13 @@ A record becomes an object with the name of its type under ``type`` and its fiel
 the fields: a file decides which values there are, but never what is made of them.
 """
 
+import json
+import math
+import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType, UnionType
-from typing import Any, ClassVar, Union, get_args, get_origin
+from typing import Any, ClassVar, Self, Union, get_args, get_origin
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +19,7 @@ from gapdrift.errors import GapdriftError, StorageError
 from gapdrift.persistence.archive import Package, pack
 from gapdrift.persistence.records import FORMS, PLAIN, UNIONS, unmarked
 
-__all__ = ["Reader", "Writer", "pack_record", "read_record"]
+__all__ = ["Reader", "Writer", "pack_plain", "pack_record", "read_record", "unpack_plain"]
 
 MAX_DEPTH = 40
 """Records within records, at most."""
@@ -54,6 +57,48 @@ def read_record(package: Package, hint: Any) -> Any:
     value = reader.read(hint, package.manifest.content, package.manifest.kind)
     reader.finish()
     return value
+
+
+def pack_plain(value: Any) -> bytes:
+    """Bytes of a record for a database of one's own: made several times as fast as a file, without its checksums."""
+    writer = Writer()
+    content = writer.write(value, "record")
+    arrays = {name: np.ascontiguousarray(array) for name, array in writer.arrays.items()}
+    head = {"content": content, "arrays": [[name, array.dtype.str, array.shape] for name, array in arrays.items()]}
+    return zlib.compress(b"\n".join([json.dumps(head).encode(), *(array.tobytes() for array in arrays.values())]), 1)
+
+
+def unpack_plain(data: bytes, hint: Any) -> Any:
+    """Record from the bytes of `pack_plain`; damage raises a `StorageError`."""
+    try:
+        head, _, body = zlib.decompress(data).partition(b"\n")
+        facts = json.loads(head)
+        arrays, start = {}, 0
+        for name, kind, shape in facts["arrays"]:
+            arrays[name] = np.frombuffer(body, kind, math.prod(shape), start).reshape(shape)
+            start += arrays[name].nbytes + 1
+        if start != max(len(body) + 1, 1) and facts["arrays"]:
+            raise ValueError("more bytes than arrays")
+        kept: Any = _Arrays(arrays)
+        return Reader(kept).read(hint, facts["content"], "record")
+    except (ValueError, KeyError, TypeError, zlib.error) as error:
+        if isinstance(error, StorageError):
+            raise
+        raise StorageError("A stored record cannot be read: it is damaged.") from error
+
+
+@dataclass(frozen=True)
+class _Arrays:
+    """Arrays by their names, as a `Reader` asks an opened file for them."""
+
+    arrays: Mapping[str, NDArray[Any]]
+
+    @property
+    def manifest(self) -> Self:
+        return self
+
+    def array(self, name: str) -> NDArray[Any]:
+        return self.arrays[name]
 
 
 @dataclass

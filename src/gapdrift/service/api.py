@@ -327,7 +327,9 @@ async def push_body(
     service.counters.count_rows(
         "rows" if push.evidence is None else "evidence", 0 if taken["repeated"] else taken["n_rows"]
     )
-    return await run_in_threadpool(_push_answer, service, grant, monitor, taken)
+    if taken["first_window"] == taken["next_window"]:
+        return _push_answer(taken, [])
+    return _push_answer(taken, await run_in_threadpool(_decided_windows, service, monitor_id, taken))
 
 
 def _times(span: tuple[str | None, str | None]) -> Any:
@@ -339,14 +341,17 @@ def _times(span: tuple[str | None, str | None]) -> Any:
     return moments
 
 
-def _push_answer(service: Service, grant: Grant, monitor: str, taken: Mapping[str, Any]) -> models.PushAnswer:
+def _push_answer(taken: Mapping[str, Any], decided: list[models.WindowSummary]) -> models.PushAnswer:
+    same = ("repeated", "n_rows", "late_rows", "duplicate_rows", "untimed_rows", "position", "room")
+    return models.PushAnswer(**{name: taken[name] for name in same}, windows=decided)
+
+
+def _decided_windows(service: Service, monitor_id: int, taken: Mapping[str, Any]) -> list[models.WindowSummary]:
+    """Windows that a push decided, 500 at most: the latest of them."""
+    first, end = taken["first_window"], taken["next_window"]
     with service.database.read() as connection:
-        row = find_monitor(connection, grant.project_id, monitor)
-        count = taken["next_window"] - taken["first_window"]
-        found = list_windows(connection, row["id"], before=taken["next_window"], limit=min(count, 500)) if count else []
-        summaries = _summaries(connection, [one for one in reversed(found) if one["number"] >= taken["first_window"]])
-    same = ("repeated", "n_rows", "late_rows", "duplicate_rows", "untimed_rows", "position")
-    return models.PushAnswer(**{name: taken[name] for name in same}, room=row["room"], windows=summaries)
+        found = list_windows(connection, monitor_id, before=end, limit=min(end - first, 500))
+        return _summaries(connection, [one for one in reversed(found) if one["number"] >= first])
 
 
 @router.post(MONITOR + "/flush")

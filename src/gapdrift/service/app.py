@@ -16,6 +16,7 @@ from fastapi.responses import JSONResponse, PlainTextResponse, RedirectResponse,
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.exceptions import HTTPException
 from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gapdrift._version import __version__
@@ -156,6 +157,10 @@ def _add_errors(app: FastAPI) -> None:
         found = error.errors()[:5] if isinstance(error, RequestValidationError) else []
         words = "; ".join(f"{'.'.join(map(str, one['loc']))[:80]}: {one['msg'][:200]}" for one in found)
         return _answer(request, 422, f"The request cannot be used: {words}.")
+
+    @app.exception_handler(ClientDisconnect)
+    def gone(request: Request, _: Exception) -> Response:
+        return _answer(request, 400, "The request ended before all of it had come.")
 
     @app.exception_handler(Exception)
     def fail(request: Request, error: Exception) -> Response:

@@ -163,7 +163,7 @@ def take_push(connection: Connection, running: RunningMonitors, monitor_id: int,
     if found is not None:
         if found["digest"] != push.digest:
             raise ConflictError("The key of this push was used for other content. Give every push a key of its own.")
-        return {**found, "repeated": True}
+        return {**found, "repeated": True, "room": running.get(connection, monitor_id).monitor.room}
     own = running.get(connection, monitor_id)
     if push.evidence is not None and own.monitor.room is not None and push.evidence.n_rows > own.monitor.room:
         raise ConflictError(
@@ -185,7 +185,7 @@ def take_push(connection: Connection, running: RunningMonitors, monitor_id: int,
         "received": now(),
     }
     connection.execute(pushes.insert(), row)
-    return {**row, "repeated": False}
+    return {**row, "repeated": False, "room": own.monitor.room}
 
 
 def _advance(own: Running, push: Push) -> Any:

@@ -1,66 +1,19 @@
-"""Evidence, records and facts about columns as bytes for the database, which only the service writes."""
+"""Records and facts about columns as bytes for the database, which only the service writes."""
 
 import json
-import math
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gapdrift.counting.evidence import Evidence
-from gapdrift.errors import GapdriftError, StorageError
+from gapdrift.errors import StorageError
 from gapdrift.overview.points import ColumnPoint, WindowPoint
-from gapdrift.persistence.codec import Reader, Writer
 
-__all__ = ["pack_columns", "pack_evidence", "pack_record", "unpack_columns", "unpack_evidence", "unpack_record"]
+__all__ = ["pack_columns", "pack_record", "unpack_columns", "unpack_record"]
 
 FACTS = ("effect_size", "p_value", "missing", "missing_reference", "missing_p_value")
 """Facts about a column that are kept of every window, in this order."""
-
-
-def pack_evidence(evidence: Evidence) -> bytes:
-    """Evidence as bytes: a line of JSON, then all its arrays; faster than a file that trusts nothing."""
-    writer = Writer()
-    content = writer.write(evidence, "evidence")
-    arrays = {name: np.ascontiguousarray(array) for name, array in writer.arrays.items()}
-    head = {"content": content, "arrays": [[name, array.dtype.str, array.shape] for name, array in arrays.items()]}
-    return zlib.compress(b"\n".join([json.dumps(head).encode(), b"".join(a.tobytes() for a in arrays.values())]), 1)
-
-
-def unpack_evidence(data: bytes) -> Evidence:
-    """Evidence from the bytes of `pack_evidence`."""
-    try:
-        head, _, body = zlib.decompress(data).partition(b"\n")
-        facts = json.loads(head)
-        arrays, start = {}, 0
-        for name, kind, shape in facts["arrays"]:
-            size = math.prod(shape)
-            arrays[name] = np.frombuffer(body, kind, size, start).reshape(shape)
-            start += arrays[name].nbytes
-        if start != len(body):
-            raise ValueError("more bytes than arrays")
-        kept: Any = _Arrays(arrays)
-        evidence: Evidence = Reader(kept).read(Evidence, facts["content"], "evidence")
-    except (ValueError, KeyError, TypeError, zlib.error, GapdriftError) as error:
-        raise StorageError("Stored evidence cannot be read: the database is damaged.") from error
-    return evidence
-
-
-@dataclass(frozen=True)
-class _Arrays:
-    """Arrays by their names, as a `Reader` asks an opened file for them."""
-
-    arrays: Mapping[str, NDArray[Any]]
-
-    @property
-    def manifest(self) -> Self:
-        return self
-
-    def array(self, name: str) -> NDArray[Any]:
-        return self.arrays[name]
 
 
 def pack_columns(point: WindowPoint) -> bytes:

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from gapdrift.counting.evidence import Evidence
-from gapdrift.service.packing import pack_evidence, unpack_evidence
+from gapdrift.persistence.codec import pack_plain, unpack_plain
 from gapdrift.service.schema import evidence as table
 
 __all__ = ["KEPT_BLOCKS", "Span", "add_pane", "read_span"]
@@ -114,7 +114,7 @@ def _uncovered(start: int, stop: int, covered: list[tuple[int, int]]) -> list[tu
 
 def _insert(connection: Connection, monitor_id: int, level: int, block: int, evidence: Evidence) -> None:
     row = {"monitor_id": monitor_id, "origin": evidence.origin, "level": level, "block": block}
-    connection.execute(table.insert(), {**row, "n_rows": evidence.n_rows, "data": pack_evidence(evidence)})
+    connection.execute(table.insert(), {**row, "n_rows": evidence.n_rows, "data": pack_plain(evidence)})
 
 
 def _read(
@@ -122,4 +122,4 @@ def _read(
 ) -> dict[int, Evidence]:
     chosen = (table.c.monitor_id == monitor_id) & (table.c.origin == like.origin) & (table.c.level == level)
     query = sa.select(table.c.block, table.c.data).where(chosen & (table.c.block >= start) & (table.c.block < stop))
-    return {row.block: unpack_evidence(row.data) for row in connection.execute(query)}
+    return {row.block: unpack_plain(row.data, Evidence) for row in connection.execute(query)}

@@ -22,7 +22,7 @@ import numpy as np
 from gapdrift.counting.evidence import Evidence
 from gapdrift.errors import GapdriftError, HistoryError, ParameterError
 from gapdrift.execution import Count
-from gapdrift.storage import dumps, loads
+from gapdrift.persistence.codec import pack_plain, unpack_plain
 from gapdrift.streaming.rows import Rows
 from gapdrift.tables.spans import Calendar, Span
 
@@ -173,7 +173,7 @@ class Pane:
         facts = [self.number, self.n_rows, self.first_row, self.last_row, self.closed, sorted(self.notes)]
         arrays: dict[str, Any] = {"facts": np.frombuffer(json.dumps(facts).encode(), dtype=np.uint8)}
         if self.counted is not None:
-            arrays["counted"] = np.frombuffer(dumps(self.counted), dtype=np.uint8)
+            arrays["counted"] = np.frombuffer(pack_plain(self.counted), dtype=np.uint8)
         for name, pieces in (("waiting", self.waiting), ("kept", self.kept)):
             if pieces:
                 arrays |= Rows.join(pieces).packed(name)
@@ -184,7 +184,7 @@ class Pane:
         """Pane from the bytes of `pack`."""
         with _reading(packed, "A pane") as arrays:
             number, n_rows, first, last, closed, notes = json.loads(arrays["facts"].tobytes())
-            counted = loads(arrays["counted"].tobytes()) if "counted" in arrays else None
+            counted = unpack_plain(arrays["counted"].tobytes(), Evidence) if "counted" in arrays else None
             waiting, kept = _unpack_list(arrays, "waiting"), _unpack_list(arrays, "kept")
         if not isinstance(counted, Evidence | None):
             raise HistoryError(f"A pane holds a {type(counted).__name__}, expected evidence.")
