@@ -1,11 +1,10 @@
 """Checks of settings, made once, where users hand them over."""
 
+import math
 import os
 from collections.abc import Collection, Sequence
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
-
-import numpy as np
 
 from gapdrift.errors import ParameterError
 
@@ -23,7 +22,7 @@ def check_count(name: str, value: Any, minimum: int, *, optional: bool = False) 
     """Value as an int from ``minimum`` to a billion, or None if ``optional``."""
     if optional and value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not minimum <= value <= 10**9:
+    if isinstance(value, bool) or not isinstance(value, Integral) or not minimum <= int(value) <= 10**9:
         also = " or None" if optional else ""
         raise ParameterError(f"{name} is {shown(value)}, expected a whole number from {minimum}{also}.")
     return int(value)
@@ -38,21 +37,21 @@ def check_choice(name: str, value: Any, choices: Collection[str]) -> str:
 
 def check_columns(name: str, value: Sequence[str | int]) -> tuple[str | int, ...]:
     """Names or positions of columns, as a tuple."""
-    if not isinstance(value, list | tuple) or not all(isinstance(item, str | int | np.integer) for item in value):
+    if not isinstance(value, list | tuple) or not all(isinstance(item, str | Integral) for item in value):
         raise ParameterError(f"{name} is {shown(value)}, expected a list of column names (or positions, in arrays).")
     return tuple(item if isinstance(item, str) else int(item) for item in value)
 
 
 def check_nonnegative(name: str, value: Any) -> float:
     """Value as a finite float that is not negative."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= float(value) < np.inf:
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= float(value) < math.inf:
         raise ParameterError(f"{name} is {shown(value)}, expected a finite number that is not negative.")
     return float(value)
 
 
 def check_number(name: str, value: Any) -> float:
     """Value as a finite float."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not np.isfinite(float(value)):
+    if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(float(value)):
         raise ParameterError(f"{name} is {shown(value)}, expected a finite number.")
     return float(value)
 

@@ -30,7 +30,8 @@ class LocalEngine:
     def count(self, count: Count, rows: Any, like: Fitted) -> Iterator[Evidence]:
         """Evidence of chunk after chunk; of files, what was noted about their cells as well."""
         if not isinstance(rows, str | PathLike | TableFiles):
-            yield from map(count, _alike(_chunks(rows, like.ignored_columns_)))
+            # As they came: a detector of one's own need not know our tables.
+            yield from (count(chunk) for chunk, _ in _alike(_chunks(rows, like.ignored_columns_)))
             return
         files = _open(rows, like)
         found = None
@@ -46,7 +47,7 @@ class LocalEngine:
             files = _open(rows)
             return *files.sample(max_rows, rng), files
         is_dataset = type(rows).__name__.endswith("Dataset")
-        tables, spool = _alike(_chunks(rows, ())), _Spool()
+        tables, spool = (table for _, table in _alike(_chunks(rows, ()))), _Spool()
         drawn = sample_rows(tables if is_dataset else spool.keep(tables), max_rows, rng, join_tables)
         return *drawn, rows if is_dataset else spool
 
@@ -55,8 +56,8 @@ def _open(rows: str | PathLike[str] | TableFiles, like: Fitted | None = None) ->
     return rows if isinstance(rows, TableFiles) else open_files(rows, like=like)
 
 
-def _alike(chunks: Iterable[Any]) -> Iterator[Table]:
-    """Tables of chunks, which are matched by the names of their columns: all must have those of the first."""
+def _alike(chunks: Iterable[Any]) -> Iterator[tuple[Any, Table]]:
+    """Chunks with their tables, which are matched by the names of columns: all must have those of the first."""
     names: frozenset[str] | None = None
     for chunk in chunks:
         table = Table.read(chunk)
@@ -69,7 +70,7 @@ def _alike(chunks: Iterable[Any]) -> Iterator[Table]:
                 f"{quote(new) or 'none'}), expected the same in all. Give all tables the same columns, and do not mix "
                 "tables with arrays."
             )
-        yield table
+        yield chunk, table
 
 
 def _typed_by(files: TableFiles, like: Fitted) -> Any:
