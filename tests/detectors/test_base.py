@@ -208,7 +208,7 @@ EXPECTED_FAILURES = {
 }
 
 OF_MDLFWF = {
-    "check_no_attributes_set_in_init": "its parameter `test` is kept under another name, since there is a method `test`",
+    "check_no_attributes_set_in_init": "its parameter `test` is kept under another name: there is a method `test`",
 }
 
 
