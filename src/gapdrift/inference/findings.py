@@ -433,8 +433,9 @@ def _dependence(comparison: Comparison) -> Component | None:
         return min_p("dependence", pairs, None)
     draws = _draws(comparison.values_null, layout.dependence)
     one_by_one = min_p("dependence", pairs, draws)
-    if not _equal_rates(comparison):
-        # The correlation of the products is known for the missing values of the reference only.
+    if not _equal_rates(comparison) or comparison.observed.explained.any():
+        # The correlation of the products is known for the missing values of the reference only; and entries of which
+        # something was taken off no longer have it: its inverse would make much of that.
         return one_by_one
     smooth = np.flatnonzero(pairs.smooth)
     deviation = np.sqrt(pairs.variance[smooth])
