@@ -117,6 +117,8 @@ def test_the_fixture_fails_a_test_where_a_table_drifted(pytester):
             assert_no_drift(JUNE, gd.datasets.stations(300, rng=1), limits={"max_missing": 0.01})
         """
     )
-    outcome = pytester.runpytest_inprocess("-p", "no:gapdrift", "-p", "gapdrift.pytest_plugin", "-p", "no:cacheprovider")
+    # Installed, the plugin is loaded already.
+    plugins = ("no:gapdrift", "gapdrift.pytest_plugin", "no:cacheprovider")
+    outcome = pytester.runpytest_inprocess(*(word for plugin in plugins for word in ("-p", plugin)))
     outcome.assert_outcomes(passed=1, failed=2)
     outcome.stdout.fnmatch_lines(["*DRIFT: the values of the window differ*", "*sky: *cells are missing*"])
