@@ -19,6 +19,7 @@ from gapdrift.counting.statistics import ScoreSums
 from gapdrift.errors import InputError
 from gapdrift.models.normal_scores import N_CELLS, UNIT
 from gapdrift.tables.encoding import Encoded
+from gapdrift.tables.facts import mixers
 from gapdrift.tables.frame import MAX_MAGNITUDE
 from gapdrift.tables.histograms import MAX_HISTOGRAM_CELLS, HistogramAxis, count_categories
 
@@ -95,7 +96,7 @@ class Counter:
         self.filler = make_filler(profile)
         self.bin_table = make_bin_table(profile)
         self._table = profile.score_table
-        self._mixer = _mixers(len(profile.owner))
+        self._mixer = mixers(len(profile.owner), seed=20_001)
         self._averaged: dict[tuple[int, int], Vector] = {}
         self._enough_of: tuple[KnownPatterns | None, Mask] = None, np.zeros(0, dtype=bool)
         largest = float(np.abs(self._table.scores).max(initial=0.0))
@@ -422,16 +423,6 @@ def _parts(chunks: Iterable[Encoded | Matrix], size: int) -> Iterator[tuple[Matr
                 yield chunk.values[part], chunk.missing[part]
             else:
                 yield chunk[part], None
-
-
-def _mixers(size: int) -> NDArray[np.uint64]:
-    """Odd numbers of 64 bits, always the same ones.
-
-    A row's identity is the sum of its cells in the tables of scores times these, modulo 2^64. They are drawn at
-    random: with numbers in a progression the cells of categories would add up to the same in many ways.
-    """
-    drawn = np.random.default_rng(20_001).integers(2**63, size=size, dtype=np.uint64)
-    return np.asarray(2 * drawn + 1, dtype=np.uint64)
 
 
 def machine_code(n_rows: int) -> Any:

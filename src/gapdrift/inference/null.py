@@ -9,7 +9,7 @@ from gapdrift._typing import Indices, Matrix, Vector
 from gapdrift.inference.contrast import SMALLEST_VARIANCE
 from gapdrift.persistence.records import expect, expect_shape, stored
 
-__all__ = ["Null", "correlation_of", "effective_sample_size", "shape_of"]
+__all__ = ["Null", "correlation_of", "effective_sample_size", "shape_of", "share_of_chance"]
 
 N_DRAWS = 2_000
 """Draws of the null distribution."""
@@ -123,12 +123,16 @@ def correlation_of(rows: Matrix) -> Matrix:
     correlation = scaled.T @ scaled / len(rows)
     np.fill_diagonal(correlation, 1.0)
     others = (correlation**2).sum() - len(correlation)
-    n_present = int(present.sum())
-    by_chance = n_present * (n_present - 1.0) / max(len(rows) - 1.0, 1.0)
-    weight = 1.0 if others <= 0.0 else min(by_chance / others, 1.0)
+    weight = share_of_chance(others, int(present.sum()), len(rows))
     shrunk: Matrix = correlation * (1.0 - weight)
     np.fill_diagonal(shrunk, 1.0)
     return shrunk
+
+
+def share_of_chance(squares: float, n_columns: int, n_rows: int) -> float:
+    """Share of the sum of squared correlations between different columns that chance explains, from 0 to 1."""
+    by_chance = n_columns * (n_columns - 1.0) / max(n_rows - 1.0, 1.0)
+    return 1.0 if squares <= 0.0 else min(by_chance / squares, 1.0)
 
 
 def effective_sample_size(rows: Matrix) -> int:

@@ -14,7 +14,7 @@ from scipy.special import chdtrc, ndtr
 from gapdrift._typing import Indices, Matrix, Vector
 from gapdrift.counting.observed import TRIPLE_REACH, CrossedSums
 from gapdrift.inference.combination import Component, combine, effective_number, sidak, sidak_all
-from gapdrift.inference.null import N_DRAWS, Null
+from gapdrift.inference.null import N_DRAWS, Null, share_of_chance
 from gapdrift.inference.observed import (
     MIN_CELL,
     MIN_COMMON_ROWS,
@@ -273,20 +273,13 @@ def _product_p_values(
         return _uniform(3), 0
     chosen_products /= np.linalg.norm(chosen_products, axis=0)
     sums = weights @ chosen_products
-    weight = _by_chance(chosen_products)
+    others = float(((chosen_products @ chosen_products.T) ** 2).sum()) - sums.shape[1]
+    weight = share_of_chance(others, sums.shape[1], len(chosen_products))
     if weight > NO_WEIGHT:
         other = np.random.default_rng(6).standard_normal(sums.shape, dtype=np.float32)
         sums = np.sqrt(1.0 - weight) * sums + np.sqrt(weight) * other
     smallest: Vector = 2.0 * ndtr(-np.abs(sums).max(axis=1).astype(float))
     return smallest, sums.shape[1]
-
-
-def _by_chance(columns: Matrix | Single) -> float:
-    """Share of the squared correlations of columns of length one that chance explains, as in `correlation_of`."""
-    n_rows, n_columns = columns.shape
-    others = float(((columns @ columns.T) ** 2).sum()) - n_columns
-    by_chance = n_columns * (n_columns - 1.0) / max(n_rows - 1.0, 1.0)
-    return 1.0 if others <= 0.0 else min(by_chance / others, 1.0)
 
 
 def _products(crossed: CrossedSums, pairs: tuple[Indices, Indices], rows: Single) -> Single:
