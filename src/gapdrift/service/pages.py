@@ -53,6 +53,7 @@ from gapdrift.service.guards import (
     Signed,
     Viewer,
     check_own,
+    check_rate,
     find_identity,
     service_of,
     signed,
@@ -135,7 +136,9 @@ def _monitor_address(project: str, monitor: str) -> str:
 @router.get("/login")
 def login_page(request: Request) -> Response:
     """Form to sign in."""
-    return _back("/") if find_identity(request) is not None else render("login.html", words="", name="")
+    check_rate(request)
+    known = service_of(request).read(lambda c: find_identity(request, c)) is not None
+    return _back("/") if known else render("login.html", words="", name="")
 
 
 @router.post("/login")

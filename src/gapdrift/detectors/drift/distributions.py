@@ -167,12 +167,9 @@ def _ends(pieces: list[Piece], side: Side) -> tuple[float, float]:
 
 def _shares(pieces: list[Piece], edges: Vector, side: Side) -> tuple[float, ...]:
     """Share of the values in each interval; the outermost hold what lies beyond them."""
-    counts = np.zeros(len(edges) - 1)
-    for bottom, top, count in pieces:
-        first, last = np.clip(np.searchsorted(edges, (bottom, top), side="right") - 1, 0, len(counts) - 1)
-        if first == last or not top > bottom:
-            counts[first] += count
-            continue
-        limits = np.concatenate([[bottom], edges[first + 1 : last + 1], [top]])
-        counts[first : last + 1] += count * np.diff(limits) / (top - bottom)
+    bottom, top, count = np.array(pieces, dtype=float).reshape(-1, 3).T[:, :, np.newaxis]
+    width = np.where(top > bottom, top - bottom, 1.0)
+    below = np.where(top > bottom, np.clip((edges - bottom) / width, 0.0, 1.0), edges > bottom)
+    below[:, 0], below[:, -1] = 0.0, 1.0
+    counts = np.diff((count * below).sum(axis=0))
     return tuple((counts / max(counts.sum(), 1.0)).tolist()) if side.n_observed else (0.0,) * len(counts)
