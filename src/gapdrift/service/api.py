@@ -316,7 +316,9 @@ async def push_body(
 
     def detector() -> ReferenceDetector:
         with service.database.read() as connection:
-            return service.detectors.get(connection, find_monitor(connection, grant.project_id, monitor)["reference_id"])
+            return service.detectors.get(
+                connection, find_monitor(connection, grant.project_id, monitor)["reference_id"]
+            )
 
     def read() -> Push:
         found = read_upload(data, content_type, detector)

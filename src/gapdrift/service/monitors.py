@@ -163,7 +163,7 @@ def _insert_reference(
 
 def take_push(connection: Connection, own: Running, push: Push) -> dict[str, Any]:
     """What a push led to; one that was taken before leads to the same answer, and is not taken again."""
-    found: Mapping[str, Any] | None = own.pushes.get(push.key)
+    found: Any = own.pushes.get(push.key)
     if found is None:
         found = connection.execute(PUSH, {"own": own.id, "given": push.key}).mappings().first()
     if found is not None:
@@ -246,16 +246,19 @@ def _pane_range(
     timed = monitor.room is None
     low = monitor.pane_at(start) if timed and isinstance(start, datetime) else None
     high = monitor.pane_at(end - MICROSECOND) + 1 if timed and isinstance(end, datetime) else None
-    chosen = windows.c.monitor_id == monitor_id
-    if start is not None and low is None:
-        chosen &= _place_of(start) >= _value_of(start)
-    if end is not None and high is None:
-        chosen &= _place_of(end) < _value_of(end)
-    query = sa.select(sa.func.min(windows.c.first_pane), sa.func.max(windows.c.last_pane)).where(chosen)
-    first, last = connection.execute(query).one()
-    if first is None or last is None:
-        return 0, 0
-    return (first if low is None else low), (last + 1 if high is None else high)
+    # Windows, their panes and the times at which they were decided have the same order.
+    own = (windows.c.monitor_id == monitor_id) & windows.c.first_pane.is_not(None)
+    if low is None:
+        order: tuple[Any, ...] = () if isinstance(start, int | None) else (windows.c.decided,)
+        chosen = own if start is None else own & (_place_of(start) >= _value_of(start))
+        query = sa.select(windows.c.first_pane).where(chosen).order_by(*order, windows.c.number)
+        low = connection.scalar(query.limit(1))
+    if high is None:
+        order = () if isinstance(end, int | None) else (windows.c.decided.desc(),)
+        chosen = own if end is None else own & (_place_of(end) < _value_of(end))
+        query = sa.select(windows.c.last_pane + 1).where(chosen).order_by(*order, windows.c.number.desc())
+        high = connection.scalar(query.limit(1))
+    return (0, 0) if low is None or high is None else (low, max(low, high))
 
 
 def _place_of(moment: Moment) -> Any:

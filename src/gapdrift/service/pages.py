@@ -61,7 +61,7 @@ from gapdrift.service.guards import (
 from gapdrift.service.monitors import add_reference, create_monitor, create_project, find_monitor
 from gapdrift.service.schema import alarms, members, monitors, projects, users, windows
 from gapdrift.service.web import render
-from gapdrift.service.windows import read_point, read_result, read_timeline
+from gapdrift.service.windows import read_histogram, read_point, read_result, read_timeline
 from gapdrift.tables.times import as_datetime
 
 __all__ = ["router"]
@@ -352,9 +352,7 @@ def _ridges(connection: Connection, monitor_id: int, points: tuple[WindowPoint, 
     every = max(1, len(tested) // RIDGES)
     found = []
     for point in tested[::-1][::every][:RIDGES][::-1]:
-        result = read_result(connection, monitor_id, point.index)
-        features = () if result is None else result.features
-        histogram = next((one.histogram for one in features if one.name == name), None)
+        histogram = read_histogram(connection, monitor_id, point.index, name)
         if histogram is not None:
             found.append((point.start[5:16].replace("T", " ") if point.start else f"window {point.index}", histogram))
     return found
