@@ -68,6 +68,9 @@ MAX_DESCRIBED = 4_096
 MAX_NEW, MAX_NAMED = 50, 5
 """New categories of a column that a result holds, and that a note names, at most: the most frequent ones."""
 
+PRODUCT_KURTOSIS, SQUARE_KURTOSIS = 6.0, 12.0
+"""Excess kurtosis of the product of two independent Gaussian scores, and of the square of one."""
+
 ENCODED_ROWS = 65_536
 """Rows of a large table encoded at once."""
 
@@ -354,6 +357,9 @@ def _shape(profile: Profile, powers: Matrix, n_rows: int) -> Shape:
     # Two rare values that never met would seem to vary little: their product is at least as heavy as they are.
     heavy = np.minimum(kurtosis[layout.location][profile.paired], 1e9) + 3.0
     kurtosis[layout.dependence] = np.maximum(kurtosis[layout.dependence], heavy[first] * heavy[second] - 3.0)
+    # A few rows show less by chance: products would be tested that happen to vary little in the reference.
+    least = np.where(first == second, SQUARE_KURTOSIS, PRODUCT_KURTOSIS)
+    kurtosis[layout.dependence] = np.maximum(kurtosis[layout.dependence], least)
     indicator = np.zeros(layout.size, dtype=bool)
     low, unit_of_two = _two_scores(profile)
     # A column that was constant in the reference is an indicator too: of any other value.
