@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gapdrift._typing import Indices, Matrix, Vector
-from gapdrift.counting.counter import CHUNK, Counter, OutOfRangeError, RowStatistics
+from gapdrift.counting.counter import CHUNK, Counter, OutOfRangeError, RowStatistics, machine_code
 from gapdrift.counting.evidence import Evidence
 from gapdrift.counting.profile import Profile, fit_profile
 from gapdrift.counting.statistics import Layout, missing_statistics, power_means, value_statistics
@@ -41,9 +41,9 @@ from gapdrift.persistence.records import expect, expect_shape, expecting, stored
 from gapdrift.results import BinFinding, DriftResult, FeatureFinding, Finding
 from gapdrift.results.report.words import cut_text
 from gapdrift.tables.encoding import ONE_HOT, Encoded, encode, new_values_note, numeric_chunks, probe_rows
-from gapdrift.tables.facts import Facts, empty_facts
+from gapdrift.tables.facts import empty_facts
 from gapdrift.tables.frame import Table
-from gapdrift.tables.histograms import HistogramAxis, cells_of_rows, find_facts, fit_axes
+from gapdrift.tables.histograms import FactFinder, HistogramAxis, cells_of_rows, find_facts, fit_axes
 from gapdrift.tables.order import consecutive_rows_note
 from gapdrift.tables.schema import CategoryRule, Schema, learn_schema
 
@@ -410,10 +410,8 @@ def _count(counter: Counter, schema: Schema, origin: str, table: Any, *, pool_si
         return Evidence(len(rows), counter.count([rows], len(rows)), origin, rows.notes, facts)
     source = Table.read(table)
     notes: set[str] = set()
-    found: list[Facts] = []
 
-    def parts(*, plain: bool) -> Iterator[Encoded | Matrix]:
-        found[:] = [empty_facts(len(schema.columns))]
+    def parts(finder: FactFinder, *, plain: bool) -> Iterator[Encoded | Matrix]:
         for start in range(0, max(source.n_rows, 1), ENCODED_ROWS):
             part = source.slice(start, start + ENCODED_ROWS) if source.n_rows > ENCODED_ROWS else source
             chunks: Iterable[Encoded | Matrix] | None = numeric_chunks(part, schema, notes, CHUNK) if plain else None
@@ -423,14 +421,18 @@ def _count(counter: Counter, schema: Schema, origin: str, table: Any, *, pool_si
                 chunks = [rows]
             for chunk in chunks:
                 yield chunk
-                found[0] += find_facts(chunk, counter.histogram_axes, schema.owner)
+                finder.add(chunk)
+
+    def count(*, plain: bool) -> Evidence:
+        finder = FactFinder(counter.histogram_axes, schema.owner, machine_code(source.n_rows))
+        sums = counter.count(parts(finder, plain=plain), source.n_rows)
+        return Evidence(source.n_rows, sums, origin, frozenset(notes), finder.facts())
 
     try:
-        sums = counter.count(parts(plain=True), source.n_rows)
+        return count(plain=True)
     except OutOfRangeError:
         # Encoding says which number it is.
-        sums = counter.count(parts(plain=False), source.n_rows)
-    return Evidence(source.n_rows, sums, origin, frozenset(notes), found[0])
+        return count(plain=False)
 
 
 def _fingerprint(schema: Schema, profile: Profile, histogram_axes: tuple[HistogramAxis, ...]) -> str:
