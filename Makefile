@@ -29,7 +29,7 @@ docs: $(VENV)/docs
 	$(BIN)/codespell
 	$(BIN)/python -m pytest README.md docs -n 2 -q
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs site
-	$(BIN)/python -m docs._tools.site site
+	$(BIN)/python -m docs._tools.links site
 	$(BIN)/python -m docs._tools.notebooks docs/gallery
 
 # Wheel and source archive, checked; the wheel is installed in an empty environment and runs the demonstration there.

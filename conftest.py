@@ -8,6 +8,7 @@ import pytest
 from docs._tools.blocks import run_page
 
 ROOT = Path(__file__).parent
+collect_ignore = ["docs/conf.py", "docs/_tools", "docs/gallery", "examples"]
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> "Pages | None":

@@ -1,6 +1,6 @@
 """Checks of the built site: every link and anchor leads somewhere, and no page loads anything from another host.
 
-``python -m docs._tools.site FOLDER`` prints what is wrong and exits with 1 then.
+``python -m docs._tools.links FOLDER`` prints what is wrong and exits with 1 then.
 """
 
 import sys
