@@ -30,12 +30,14 @@ def server(folder):
 
     def call(*command):
         environment = {"PATH": os.environ["PATH"], "LC_ALL": "C", "HOME": str(folder)}
-        subprocess.run([*user, *command], check=True, capture_output=True, cwd=folder, env=environment)
+        done = subprocess.run([*user, *command], capture_output=True, text=True, check=False, cwd=folder, env=environment)
+        log = (folder / "log").read_text()[-2_000:] if (folder / "log").exists() else ""
+        assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}\n{log}"
 
     call(binaries / "initdb", "-D", data, "-U", "gapdrift", "--auth=trust", "--no-sync", "-E", "UTF8")
     options = f"-k {folder} -c listen_addresses=''"
-    call(binaries / "pg_ctl", "-D", data, "-o", options, "-l", folder / "log", "-w", "start")
+    call(binaries / "pg_ctl", "-D", data, "-o", options, "-l", folder / "log", "-w", "-t", "600", "start")
     try:
         yield f"postgresql+psycopg://gapdrift@/postgres?host={folder}"
     finally:
-        call(binaries / "pg_ctl", "-D", data, "-m", "immediate", "stop")
+        call(binaries / "pg_ctl", "-D", data, "-m", "immediate", "-t", "600", "stop")

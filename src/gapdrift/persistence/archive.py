@@ -2,7 +2,7 @@
 
 Knows bytes, JSON and arrays only; what they mean is the business of `persistence.codec`. Nothing that comes from a file
 is trusted: sizes are compared with limits before anything is unpacked or allocated, and every way in which a file can
-be wrong ends in a `StorageError`. ``docs/storage.md`` describes the format for readers in other languages.
+be wrong ends in a `StorageError`. ``docs/reference/storage.md`` describes the format for readers in other languages.
 """
 
 import hashlib

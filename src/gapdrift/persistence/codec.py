@@ -147,7 +147,7 @@ class Writer:
         if cls not in FORMS:
             raise StorageError(
                 f"{path} is a {cls.__name__}, which cannot be stored. The table of what cannot be saved, in "
-                "docs/storage.md, says what to use instead."
+                "docs/reference/storage.md, says what to use instead."
             )
         held = "" if self.keep_rows or not hasattr(value, "holds_rows") else value.holds_rows()
         if held:
