@@ -303,7 +303,8 @@ class StreamLog:
         query = sa.select(table.c.next_index).where((table.c.stream == self._stream) & (table.c.sink == sink))
         with self._history._translate_errors("read"), self._history._engine.connect() as connection:
             start = connection.scalar(query)
-        return [(index, _read_json(record)) for index, record in self._history._records(self._stream, start or 0, MAX_RECORDS)]
+        records = self._history._records(self._stream, start or 0, MAX_RECORDS)
+        return [(index, _read_json(record)) for index, record in records]
 
     def delivered(self, sink: str, index: int) -> None:
         """Remember that a sink has received all windows up to this one."""
