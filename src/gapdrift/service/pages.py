@@ -249,6 +249,7 @@ def monitor_page(request: Request, grant: Viewer, monitor: str, before: Before =
     with service_of(request).database.read() as connection:
         row = find_monitor(connection, grant.project_id, monitor)
         timeline = read_timeline(connection, row["id"], before=before, limit=SHOWN)
+        muted = inbox.list_mutes(connection, row["id"])
     address = _monitor_address(grant.project["slug"], monitor)
 
     def link(window: WindowPoint) -> str:
@@ -271,8 +272,13 @@ def monitor_page(request: Request, grant: Viewer, monitor: str, before: Before =
         older=f"{address}?before={first}" if first > 0 else "",
         newest=address if before is not None else "",
         state=f"{row['n_windows']}/{before}",
-        settings={name: value for name, value in json.loads(row["settings"]).items() if value is not None},
+        mutes=[{**one, "until": _when(one["until"])} for one in muted],
+        settings={name: _setting(value) for name, value in json.loads(row["settings"]).items() if value is not None},
     )
+
+
+def _setting(value: Any) -> str:
+    return f"{value:,.0f}" if isinstance(value, float) and value.is_integer() else str(value)
 
 
 @router.get(MONITOR + "/windows/{number}")
@@ -493,11 +499,22 @@ def mute(request: Request, grant: Editor, monitor: str, form: Posted) -> Respons
 
 def _checked(number: int) -> int:
     if not 0 <= number < 2**62:
-        raise NotFoundError(f"The project has no alarm {number}.")
+        raise NotFoundError(f"There is nothing with the number {number}.")
     return number
 
 
 # Settings and audit.
+
+
+@router.post(MONITOR + "/mutes/{mute}/delete")
+def end_mute(request: Request, grant: Editor, _: Posted, monitor: str, mute: int) -> Response:
+    """Send alarms about a column again."""
+
+    def job(connection: Connection) -> None:
+        inbox.delete_mute(connection, find_monitor(connection, grant.project_id, monitor), _checked(mute), grant.who)
+
+    service_of(request).write(job)
+    return _back(_monitor_address(grant.project["slug"], monitor))
 
 
 @router.get(PROJECT + "/audit")
