@@ -30,7 +30,9 @@ def server(folder):
 
     def call(*command):
         environment = {"PATH": os.environ["PATH"], "LC_ALL": "C", "HOME": str(folder)}
-        done = subprocess.run([*user, *command], capture_output=True, text=True, check=False, cwd=folder, env=environment)
+        done = subprocess.run(
+            [*user, *command], capture_output=True, text=True, check=False, cwd=folder, env=environment
+        )
         log = (folder / "log").read_text()[-2_000:] if (folder / "log").exists() else ""
         assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}\n{log}"
 
