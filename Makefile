@@ -12,7 +12,7 @@ demo: $(VENV)/cli
 	$(BIN)/gapdrift demo
 
 test: $(VENV)/test
-	$(BIN)/python -m pytest -n 2 --dist worksteal --cov=gapdrift --cov-report=term
+	$(BIN)/python -m pytest -n 2 --dist worksteal --cov=src/gapdrift --cov-report=term
 
 # Dask and Spark on local clusters; Spark needs Java 17.
 engines: $(VENV)/engines

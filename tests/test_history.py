@@ -28,9 +28,9 @@ KILLS = 50
 
 
 @pytest.fixture(scope="module")
-def postgres(tmp_path_factory):
+def postgres():
     """Address of a PostgreSQL server of this test's own; skipped where there are no binaries."""
-    with server(tmp_path_factory.mktemp("postgres")) as address:
+    with server() as address:
         yield address
 
 
@@ -80,12 +80,13 @@ def test_two_runs_on_one_stream_do_not_spoil_it(url, request):
         assert [record["index"] for record in history.windows(request.node.name)] == [0, 1]
 
 
-def test_many_windows_are_read_in_batches(tmp_path):
+def test_many_windows_are_read_in_batches(tmp_path, monkeypatch):
+    monkeypatch.setattr("gapdrift.history.MAX_RECORDS", 20)
     with History(tmp_path / "history.db") as history:
         fresh = monitor(10)
         log = history.begin(fresh)
-        log.write(fresh.advance(rows(4_050, 1)))
-        assert [record["index"] for record in history.windows()] == list(range(405))
+        log.write(fresh.advance(rows(450, 1)))
+        assert [record["index"] for record in history.windows()] == list(range(45))
 
 
 def test_closed_panes_are_written_once(tmp_path):
