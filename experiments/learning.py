@@ -1,12 +1,16 @@
 """Distances learned as the authors' scripts learn them, where they differ from Algorithm 1 as `gapdrift` reads it."""
 
+from typing import cast
+
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import KFold
 
+from experiments.boosting import fit_huber_boosting
 from experiments.scripted import hide_scripted
 from gapdrift._typing import Indices, Mask, Matrix, Vector
-from gapdrift.detectors.mdlfwf.distance import LearnedDistance, published_regressor
+from gapdrift.detectors.mdlfwf.distance import LearnedDistance
+from gapdrift.detectors.mdlfwf.regressors import Regressor
 from gapdrift.models.imputation import fit_imputers, impute
 
 __all__ = ["distances_between", "learn_scripted", "pair_features"]
@@ -107,14 +111,15 @@ def learn_scripted(
     )
     distances = np.linalg.norm(rows[first] - rows[second], axis=1)
     error = _validate(features, distances) if with_error else np.nan
-    model = published_regressor().fit(features, distances)
-    return LearnedDistance(model, imputers, error, model.feature_importances_)
+    model = fit_huber_boosting(features, distances)
+    # What is learned only predicts, and is never fitted again.
+    return LearnedDistance(cast("Regressor", model), imputers, error, model.feature_importances_)
 
 
 def _validate(features: Matrix, distances: NDArray[np.float64]) -> float:
     """Standard deviation of the residuals of both folds."""
     residuals = np.empty(len(features))
     for training, validation in KFold(FOLDS).split(features):
-        model = published_regressor().fit(features[training], distances[training])
+        model = fit_huber_boosting(features[training], distances[training])
         residuals[validation] = distances[validation] - model.predict(features[validation])
     return float(residuals.std())

@@ -278,9 +278,21 @@ class FittedMMD:
 
     def _statistic(self, window: Matrix, within_reference: float) -> float:
         width = self.width or 1.0
-        within_window = _kernel(pdist(window, "sqeuclidean"), width).mean()
-        between = _kernel(cdist(self.reference, window, "sqeuclidean"), width).mean()
+        n = len(window)
+        # The kernel of each row with itself is 1.
+        within_window = (_kernel(_squares(window, window), width).sum() - n) / (n * (n - 1))
+        between = _kernel(_squares(self.reference, window), width).mean()
         return float(within_reference + within_window - 2.0 * between)
+
+
+def _squares(x: Matrix, y: Matrix) -> Matrix:
+    """Squared distances by one matrix product, which takes half the time of differences: (rows of x, rows of y)."""
+    centre = x.mean(axis=0)
+    x, y = x - centre, y - centre
+    squares = x @ (-2.0 * y.T)
+    squares += np.einsum("ij,ij->i", x, x)[:, None]
+    squares += np.einsum("ij,ij->i", y, y)
+    return np.asarray(np.maximum(squares, 0.0, out=squares))
 
 
 def _kernel(squares: Matrix, width: float) -> Matrix:

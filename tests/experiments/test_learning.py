@@ -1,9 +1,11 @@
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy.spatial.distance import pdist
-from sklearn.ensemble import GradientBoostingRegressor
 
 from experiments import learning
+from experiments.boosting import fit_huber_boosting
 from experiments.learning import distances_between, learn_scripted, pair_features
 from gapdrift.models.imputation import fit_imputers, impute
 from tests import naive
@@ -11,7 +13,7 @@ from tests import naive
 
 @pytest.fixture(autouse=True)
 def few_trees(monkeypatch):
-    monkeypatch.setattr(learning, "published_regressor", lambda: GradientBoostingRegressor(n_estimators=30))
+    monkeypatch.setattr(learning, "fit_huber_boosting", partial(fit_huber_boosting, n_trees=100))
 
 
 def sample(n_rows=120):
@@ -25,12 +27,11 @@ def test_pairs_are_ordered_and_folds_are_halves(monkeypatch):
     # Of 96 complete rows 19 lose a cell: 361 pairs, each row with itself among them.
     seen = []
 
-    class Spy(GradientBoostingRegressor):
-        def fit(self, features, distances):
-            seen.append((features, distances))
-            return super().fit(features, distances)
+    def spy(features, distances):
+        seen.append((features, distances))
+        return fit_huber_boosting(features, distances, n_trees=5)
 
-    monkeypatch.setattr(learning, "published_regressor", lambda: Spy(n_estimators=5))
+    monkeypatch.setattr(learning, "fit_huber_boosting", spy)
     learn_scripted(sample(), rng=np.random.default_rng(0))
     whole, distances = seen[-1]
     assert [len(features) for features, _ in seen] == [180, 181, 361]
