@@ -6,13 +6,13 @@ QUICK := .quick
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test engines lint bench calibration large power concept drawn monitor sequential distance throughput peers abuse reproduce reproduce-quick smoke clean time
+.PHONY: demo test engines lint bench calibration large power concept drawn monitor sequential distance throughput peers abuse reproduce reproduce-quick smoke clean time docs dist
 
 demo: $(VENV)/cli
 	$(BIN)/gapdrift demo
 
 test: $(VENV)/test
-	$(BIN)/python -m pytest -n 2 --cov=gapdrift --cov-report=term
+	$(BIN)/python -m pytest -n 2 --dist worksteal --cov=src/gapdrift --cov-report=term
 
 # Dask and Spark on local clusters; Spark needs Java 17.
 engines: $(VENV)/engines
@@ -23,6 +23,23 @@ lint: $(VENV)/lint
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
+
+# The site, in site/: code blocks run and show their output, pages build without a warning, notebooks execute, links lead somewhere.
+docs: $(VENV)/docs
+	$(BIN)/codespell
+	$(BIN)/python -m pytest README.md docs -n 2 -q
+	$(BIN)/sphinx-build -W --keep-going -q -b html docs site
+	$(BIN)/python -m docs._tools.links site
+	$(BIN)/python -m docs._tools.notebooks docs/gallery
+
+# Wheel and source archive, checked; the wheel is installed in an empty environment and runs the demonstration there.
+dist: $(VENV)/docs
+	rm -rf dist .wheel
+	$(BIN)/python -m build --quiet
+	$(BIN)/twine check --strict dist/*
+	$(PYTHON) -m venv .wheel
+	.wheel/bin/pip install --quiet "$$(echo dist/*.whl)[cli]"
+	cd .wheel && OMP_NUM_THREADS=1 bin/gapdrift demo
 
 # Benchmarks print a table and fail where a bar is missed; TRIALS=1000 for figures to report.
 bench: $(VENV)/test
@@ -92,7 +109,7 @@ smoke: $(VENV)/experiments
 
 clean:
 	rm -rf $(VENV) build dist site htmlcov .coverage* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
-	rm -rf .bench .hypothesis .smoke $(QUICK) gapdrift-demo.html
+	rm -rf .bench .hypothesis .smoke .wheel docs/_generated docs/gallery $(QUICK) gapdrift-demo.html
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/bin/python:
@@ -112,6 +129,10 @@ $(VENV)/engines: $(VENV)/bin/python pyproject.toml
 
 $(VENV)/lint: $(VENV)/bin/python pyproject.toml
 	$(BIN)/pip install --quiet --editable ".[test,lint]"
+	touch $@
+
+$(VENV)/docs: $(VENV)/bin/python pyproject.toml
+	$(BIN)/pip install --quiet --editable ".[test,docs]"
 	touch $@
 
 $(VENV)/experiments: $(VENV)/bin/python pyproject.toml

@@ -104,7 +104,7 @@ def _parser() -> argparse.ArgumentParser:
     for command in (run, table, figure):
         command.add_argument("--protocol", choices=[*PROTOCOLS, "both"], default="both")
     report = commands.add_parser("report", help="put all tables into one document")
-    report.add_argument("--output", type=Path, default=Path("docs/reproduction.md"))
+    report.add_argument("--output", type=Path, default=Path("docs/evidence/reproduction.md"))
     report.set_defaults(do=_report)
     for command in (run, table, figure, report):
         command.add_argument("--results", type=Path, default=RESULTS, help="folder of results (default %(default)s)")

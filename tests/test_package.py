@@ -28,7 +28,7 @@ MODULES = [name for name in gd.__all__ if isinstance(getattr(gd, name), ModuleTy
 
 
 def test_modules_say_what_is_public_and_the_documents_know_it():
-    api = (Path(__file__).parents[1] / "docs" / "api.md").read_text(encoding="utf-8")
+    api = (Path(__file__).parents[1] / "docs" / "reference" / "api.md").read_text(encoding="utf-8")
     for name in gd.__all__:
         assert f"`{name}`" in api or f"`gd.{name}`" in api, name
     assert len(gd.__all__) - len(MODULES) <= 12
@@ -66,6 +66,6 @@ def modules_after(statement):
 
 def test_links_of_the_documents_lead_somewhere():
     root = Path(__file__).parents[1]
-    for page in (*root.glob("*.md"), *root.glob("docs/*.md")):
+    for page in (*root.glob("*.md"), *root.glob("docs/**/*.md")):
         for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
             assert (page.parent / target).exists(), f"{page.name}: {target}"

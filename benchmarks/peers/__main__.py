@@ -28,7 +28,7 @@ from experiments.journal import Journal
 
 _ROOT = Path(__file__).parents[2]
 _RESULTS = _ROOT / "benchmarks" / "results"
-_PAGE = _ROOT / "docs" / "peers.md"
+_PAGE = _ROOT / "docs" / "evidence" / "peers.md"
 PARTS = ("conformance", "speed", "verdicts")
 
 

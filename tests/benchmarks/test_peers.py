@@ -337,7 +337,7 @@ class TestTables:
         assert page.read_text() == text
 
     def test_the_docs_have_the_marks_of_all_tables(self, journal):
-        page = (Path(__file__).parents[2] / "docs" / "peers.md").read_text()
+        page = (Path(__file__).parents[2] / "docs" / "evidence" / "peers.md").read_text()
         made = [tables.method_table(), tables.speed_table(journal, [10]), *tables.verdict_tables(journal, 1)]
         for table in (*made, tables.conformance_table(journal), tables.error_table(journal)):
             assert page.count(f"<!-- {table.name} -->") == page.count(f"<!-- /{table.name} -->") == 1

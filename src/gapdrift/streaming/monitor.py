@@ -1,6 +1,6 @@
 """The monitor of a stream: it divides rows into windows and decides which of them raise an alarm.
 
-`docs/monitor.md` states every rule of this module for users.
+`docs/guides/monitor.md` states every rule of this module for users.
 """
 
 import hashlib

@@ -1,6 +1,6 @@
 """The schema of a reference: which columns are compared, and whether as numbers or as categories.
 
-`docs/rules.md` states every rule of this module for users.
+`docs/reference/rules.md` states every rule of this module for users.
 """
 
 from collections import Counter

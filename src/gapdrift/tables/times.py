@@ -1,6 +1,6 @@
 """Times as whole microseconds since 1970, in UTC.
 
-`docs/monitor.md` states the rules for users: naive times are UTC, text is ISO 8601, numbers are not times.
+`docs/guides/monitor.md` states the rules for users: naive times are UTC, text is ISO 8601, numbers are not times.
 """
 
 from datetime import UTC, date, datetime, timedelta
