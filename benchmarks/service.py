@@ -189,8 +189,10 @@ def pages_on(url: str, name: str, options: argparse.Namespace) -> list[Bar]:
             say(f"{name}: {what}")
             times[what], cpu[what] = time_of(address + place, cookie, pid)
         say(f"{name}: {options.requests:,} requests")
-        asked = list(places.values())
-        for place in asked * 10:
+        # What takes longer is asked a tenth as often.
+        quick = [place for what, place in places.items() if cpu[what] < 0.02]
+        asked = [*quick * 10, *(place for what, place in places.items() if cpu[what] >= 0.02)]
+        for place in asked[::-1] + asked:
             call(address + place, Cookie=cookie)
         before = rss_mib(pid)
         for number in range(options.requests):

@@ -292,7 +292,8 @@ def window_page(request: Request, grant: Viewer, monitor: str, number: int) -> R
         result = read_result(connection, row["id"], number)
         chosen = (alarms.c.monitor_id == row["id"]) & (alarms.c.number == number)
         alarm_id = connection.scalar(sa.select(alarms.c.id).where(chosen))
-        alarm = None if alarm_id is None else _alarm_facts(connection, grant, alarm_id)
+        found = [] if alarm_id is None else [inbox.find_alarm(connection, grant.project_id, alarm_id)]
+        alarm = next(iter(_alarm_facts(connection, found)), None)
         before, after = _neighbours(connection, row["id"], number)
     address = _monitor_address(grant.project["slug"], monitor)
     return _show(
@@ -319,11 +320,18 @@ def _neighbours(connection: Connection, monitor_id: int, number: int) -> tuple[i
     return before, after
 
 
-def _alarm_facts(connection: Connection, grant: Grant, alarm_id: int) -> dict[str, Any]:
-    alarm = inbox.find_alarm(connection, grant.project_id, alarm_id)
-    said = inbox.list_comments(connection, grant.project_id, alarm_id)
-    comments = [{**one, "written": _when(one["written"])} for one in said]
-    return {**alarm, "raised": _when(alarm["raised"]), "handled": _when(alarm["handled"]), "comments": comments}
+def _alarm_facts(connection: Connection, found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Alarms with their comments, as they are shown."""
+    said = inbox.comments_of(connection, found)
+    return [
+        {
+            **alarm,
+            "raised": _when(alarm["raised"]),
+            "handled": _when(alarm["handled"]),
+            "comments": [{**one, "written": _when(one["written"])} for one in said[alarm["id"]]],
+        }
+        for alarm in found
+    ]
 
 
 @router.get(MONITOR + "/column")
@@ -447,7 +455,7 @@ def alarms_page(
     wanted = None if state == "all" else state
     with service_of(request).database.read() as connection:
         found = inbox.list_alarms(connection, grant.project_id, state=wanted, before=before, limit=PER_PAGE)
-        shown = [_alarm_facts(connection, grant, row["id"]) for row in found]
+        shown = _alarm_facts(connection, found)
     for one in shown:
         one["address"] = f"{_monitor_address(grant.project['slug'], one['monitor'])}/windows/{one['number']}"
     more = f"?state={state}&before={found[-1]['id']}" if len(found) == PER_PAGE else ""
