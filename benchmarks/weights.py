@@ -3,8 +3,8 @@
 Every trial of a drift drawn from `benchmarks.grammar` has a fresh reference, a window with drift and one without. The
 tests are made once; each choice of weights combines the same p-values. A choice finds a drift where its p-value is at
 most that which 5 % of all windows without drift reach, so that all are compared at the same measured level. Bar: no
-other choice finds more than 0.02 more, on average over the families. Drifts of the seeds 5000 to 5007 were looked at when
-choosing; any others were not.
+other choice finds more than 0.02 more, on average over the families. Drifts of the seeds 5000 to 5007 were looked at
+when choosing; any others were not.
 
 Run ``python -m benchmarks.weights --seed 6000``.
 """
