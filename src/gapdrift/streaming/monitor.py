@@ -17,6 +17,7 @@ import numpy as np
 from gapdrift.counting.evidence import Evidence
 from gapdrift.detectors.base import Detector
 from gapdrift.errors import HistoryError, InputError, SchemaError
+from gapdrift.results.mismatches import say_new
 from gapdrift.streaming.adaptation import refit
 from gapdrift.streaming.buffer import RowBuffer
 from gapdrift.streaming.decisions import is_of_batches, make_decider
@@ -525,7 +526,7 @@ class Monitor:
     def _notes_about_columns(self, table: Table) -> set[str]:
         known = {*self._columns.names, *self._columns.ignored}
         extra = [name for name in table.names if name not in known] if table.named else []
-        return {f"Column {name!r} is not in the reference and was ignored." for name in extra}
+        return {say_new(name) for name in extra}
 
     def _take(self, rows: Rows, notes: set[str], step: Step, first: int) -> None:
         """Add the rows of a step to their panes."""
