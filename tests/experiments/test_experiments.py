@@ -11,8 +11,10 @@ import pytest
 from experiments import __main__ as command
 from experiments import catalogue, experiment3
 from experiments.catalogue import RUNS, path_of
+from experiments.detection import KINDS, SEVERITIES
 from experiments.protocols import PROTOCOLS
 from experiments.real import DIRECTIONS, SCRIPTED_SETS, SETS, draw_rows, load, scripted_rows
+from experiments.running import write_rows
 from experiments.tables import TABLES
 from tests.forks import kill, run_command, start_command
 
@@ -149,3 +151,22 @@ def test_methods_can_be_run_alone_and_say_how_far_they_are(tmp_path):
     assert found["bins"]["finished"] == found["bins"]["tasks"] == 5
     assert sum(found["bins"]["commits"].values()) == 5
     assert found["distances"] == {"tasks": 5, "finished": 0, "commits": {}}
+
+
+def test_the_gain_of_the_repaired_test_is_averaged_in_several_ways(tmp_path):
+    found = {"5.2": 0.2, "MDL-FWF-Wald": 0.5, "MDL-FWF-Wald complete": 0.75}
+    rows = [
+        {"drift": kind, "method": method, "severity": severity, "ratio": ratio * (severity > 5)}
+        for kind in KINDS
+        for severity in SEVERITIES
+        for method, ratio in found.items()
+    ]
+    write_rows(path_of("experiment2", "sound", tmp_path), rows)
+    table = TABLES["repaired"]("sound", tmp_path)
+    gains = {name: (gain, complete) for name, _, _, gain, complete in table.rows}
+    assert gains["no drift (false alarms), five kinds"] == ("+0.000", "0.000")
+    assert gains["severity 6, five kinds"] == ("+0.300", "0.750")
+    assert gains["severities 1 to 10, five kinds"] == ("+0.150", "0.375")
+    assert gains["complete data find at least half, the published test less than 0.9"] == ("+0.300", "0.750")
+    write_rows(path_of("experiment2", "sound", tmp_path), [row for row in rows if row["method"] == "5.2"])
+    assert TABLES["repaired"]("sound", tmp_path).rows == ()

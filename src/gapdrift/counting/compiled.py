@@ -7,7 +7,7 @@ import numpy as np
 
 from gapdrift.counting import observed as observed_cells
 from gapdrift.counting import statistics
-from gapdrift.counting.observed import MAX_STEPS_OBSERVED, STEPS
+from gapdrift.counting.observed import FOLDED, MAX_STEPS_OBSERVED, STEPS
 from gapdrift.counting.patterns import N_PROBES, SLOT_BITS
 
 __all__ = ["add_crossed", "add_products", "add_triples", "count_rows", "fill_rows", "read_rows", "scan_numbers"]
@@ -333,7 +333,7 @@ def mark_rows(scores: Any, index: Any, codes: Any, numbers: Any, observed: Any) 
             step = step if step > -MAX_STEPS_OBSERVED else -MAX_STEPS_OBSERVED
             observed[row, column] = np.float32(step if step < MAX_STEPS_OBSERVED else MAX_STEPS_OBSERVED)
         for place in range(n_numbers):
-            observed[row, n_columns + place] = np.abs(observed[row, numbers[place]])
+            observed[row, n_columns + place] = FOLDED[np.intp(np.abs(observed[row, numbers[place]]))]
         present = ~codes[row] if index[row] >= 0 else np.uint64(0)
         for place in range(observed.shape[1] - first):
             observed[row, first + place] = np.float32((present >> np.uint64(place)) & np.uint64(1))

@@ -190,6 +190,17 @@ class DriftReference:
     def _counter(self) -> Counter:
         return Counter(self.profile, self.histogram_axes)
 
+    def comparison(self, window: Evidence) -> Comparison:
+        """The evidence of a window beside that of the reference, ready to be tested."""
+        return make_comparison(
+            self.profile,
+            (self.shape, self.crossed_shape),
+            (self.values_null, self.missing_null, self.observed_null),
+            self.histogram_axes,
+            self.evidence,
+            window,
+        )
+
     def test(self, window: Evidence, alpha: float) -> DriftResult:
         """Result of the evidence of a window against that of the reference."""
         window.check_like(self.evidence)
@@ -464,14 +475,7 @@ def _undetermined(reference: DriftReference, window: Evidence, alpha: float) -> 
 
 
 def _test(reference: DriftReference, window: Evidence, alpha: float) -> DriftResult:
-    comparison = make_comparison(
-        reference.profile,
-        (reference.shape, reference.crossed_shape),
-        (reference.values_null, reference.missing_null, reference.observed_null),
-        reference.histogram_axes,
-        reference.evidence,
-        window,
-    )
+    comparison = reference.comparison(window)
     tests = _only_seen(feature_tests(comparison), comparison)
     values = _hardly_seen(values_finding(comparison), comparison)
     missingness = missingness_finding(comparison)
