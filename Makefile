@@ -6,13 +6,13 @@ QUICK := .quick
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test engines lint bench calibration large power concept drawn monitor sequential distance throughput peers abuse reproduce reproduce-quick smoke clean time docs dist
+.PHONY: demo test engines lint bench calibration large power weights concept drawn monitor sequential distance throughput peers abuse reproduce reproduce-quick smoke clean time docs dist
 
 demo: $(VENV)/cli
 	$(BIN)/gapdrift demo
 
 test: $(VENV)/test
-	$(BIN)/python -m pytest -n 2 --cov=gapdrift --cov-report=term
+	$(BIN)/python -m pytest -n 2 --dist worksteal --cov=src/gapdrift --cov-report=term
 
 # Dask and Spark on local clusters; Spark needs Java 17.
 engines: $(VENV)/engines
@@ -58,6 +58,10 @@ abuse: $(VENV)/test
 
 power: $(VENV)/test
 	$(BIN)/python -m benchmarks.power $(if $(TRIALS),--trials $(TRIALS))
+
+# The weights of the tests of values beside others, on drawn drifts.
+weights: $(VENV)/test
+	$(BIN)/python -m benchmarks.weights $(if $(TRIALS),--trials $(TRIALS))
 
 # P(y | x) with a label, beside tests of a model's residuals and of its loss.
 concept: $(VENV)/test

@@ -50,6 +50,7 @@ from gapdrift.service.monitors import create_monitor, create_project
 from gapdrift.service.packing import pack_columns, pack_record
 from gapdrift.service.schema import alarms, evidence, monitors, pushes, windows
 from gapdrift.service.state import Options
+from gapdrift.service.windows import TESTS
 from gapdrift.sinks import make_record
 from gapdrift.storage import dumps
 
@@ -274,7 +275,7 @@ def window_row(
     monitor: int, number: int, point: Any, columns: bytes, record: bytes, moment: int, count: int
 ) -> dict[str, Any]:
     drifts = number % 50 == 49
-    same = ("n_windows", "p_value", "n_rows", "adapted", "values_p", "values_effect", "missing_p", "missing_effect")
+    same = ("n_windows", "p_value", "n_rows", "adapted", *TESTS)
     return {name: getattr(point, name) for name in same} | {
         "monitor_id": monitor,
         "number": number,

@@ -11,15 +11,16 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from experiments.chained import fit_chained
 from experiments.clustering import fit_scripted_partition
-from experiments.learning import learn_scripted, pair_features
+from experiments.learning import learn_scripted
 from gapdrift._typing import Matrix, Vector
 from gapdrift.detectors.mdlfwf.distance import LearnedDistance
 from gapdrift.detectors.mdlfwf.membership import fuzzy_weights
 from gapdrift.inference.pearson import pearson
-from gapdrift.models.imputation import IMPUTERS, fit_imputers, impute
+from gapdrift.models.imputation import ConstantFill, FittedImputer, impute
 from gapdrift.models.partition import Partition
 
 __all__ = ["PublishedDetector", "ScriptedDistances", "fit_scripted_distances", "unclipped_weights"]
@@ -59,13 +60,10 @@ class ScriptedDistances:
     partition : Partition
     model : LearnedDistance
         Its imputers are those that it was trained with; none of them is used again.
-    rng : numpy.random.Generator
-        For the imputers, which draw nothing in the scripts.
     """
 
     partition: Partition
     model: LearnedDistance
-    rng: np.random.Generator
 
     @property
     def error(self) -> float:
@@ -74,17 +72,28 @@ class ScriptedDistances:
 
     def to_centres(self, rows: Matrix) -> Matrix:
         """Distances of the incomplete rows of a sample to the centres: (rows, bins)."""
-        *others, _ = IMPUTERS
-        imputers = (*fit_imputers(others, rows, self.rng), fit_chained(rows))
-        centres = self.partition.centres
-        second, first = np.divmod(np.arange(len(rows) * len(centres)), len(centres))
-        features = pair_features(
-            np.zeros((len(first), rows.shape[1]), dtype=bool),
-            np.isnan(rows)[second],
-            [centres[first]] * len(imputers),
-            [impute(imputer, rows)[second] for imputer in imputers],
-        )
-        return np.asarray(self.model.regressor.predict(features)).reshape(len(rows), len(centres))
+        centres, n_columns = self.partition.centres, rows.shape[1]
+        imputers = [*_fit_constants(rows), fit_chained(rows)]
+        filled = [impute(imputer, rows) for imputer in imputers]
+        features = np.zeros((len(rows), len(centres), 2 * n_columns + len(filled)))
+        features[:, :, n_columns : 2 * n_columns] = np.isnan(rows)[:, None, :]
+        for number, table in enumerate(filled):
+            features[:, :, 2 * n_columns + number] = cdist(table, centres)
+        predicted = self.model.regressor.predict(features.reshape(len(rows) * len(centres), -1))
+        return np.asarray(predicted).reshape(len(rows), len(centres))
+
+
+def _fit_constants(rows: Matrix) -> list[FittedImputer]:
+    """Imputation by zero, mean, median and most frequent value, as `fit_imputers` fits it, of incomplete columns only.
+
+    Constants of complete columns fill nothing, and are 0.
+    """
+    constants = np.zeros((4, rows.shape[1]))
+    for column in np.flatnonzero(np.isnan(rows).any(axis=0)):
+        known = rows[~np.isnan(rows[:, column]), column]
+        values, counts = np.unique(known, return_counts=True)
+        constants[1:, column] = known.mean(), np.median(known), values[counts.argmax()]
+    return [ConstantFill(row) for row in constants]
 
 
 def fit_scripted_distances(
@@ -108,7 +117,7 @@ def fit_scripted_distances(
         Settings of `experiments.learning.learn_scripted`.
     """
     complete = reference[~np.isnan(reference).any(axis=1)]
-    return ScriptedDistances(fit_scripted_partition(complete, n_bins), learn(reference, rng=rng, **settings), rng)
+    return ScriptedDistances(fit_scripted_partition(complete, n_bins), learn(reference, rng=rng, **settings))
 
 
 class PublishedDetector:

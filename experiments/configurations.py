@@ -21,7 +21,18 @@ from gapdrift.inference.pearson import pearson
 from gapdrift.models.imputation import FittedImputer, impute
 from gapdrift.models.partition import Partition, bins_of_others, fit_partition
 
-__all__ = ["CONFIGURATIONS", "GROUPS", "WALD", "Bins", "Distances", "Frequencies", "fit_bins", "fit_distances"]
+__all__ = [
+    "CONFIGURATIONS",
+    "GROUPS",
+    "WALD",
+    "Bins",
+    "CompleteWald",
+    "Distances",
+    "Frequencies",
+    "fit_bins",
+    "fit_complete_wald",
+    "fit_distances",
+]
 
 Weights = Callable[[Matrix, float], Matrix]
 
@@ -42,8 +53,8 @@ WALD = "MDL-FWF-Wald"
 COMPLETE_WALD = f"{WALD} complete"
 """The same test of the bins of configuration 1."""
 
-GROUPS = ("bins", "distances")
-"""Configurations 1 and 2, which need bins only, and those that learn distances, which takes longer."""
+GROUPS = ("bins", "complete-wald", "distances")
+"""Configurations 1 and 2, which need bins only; Wald's test of complete data; those that learn distances."""
 
 
 class Frequencies(NamedTuple):
@@ -109,8 +120,26 @@ class Bins:
         return {
             "1": _pearson(self.reference["1"], complete) < alpha,
             "2": _pearson(self.reference["2"], imputed) < alpha,
-            COMPLETE_WALD: _wald(self.reference[COMPLETE_WALD], complete) < alpha,
         }
+
+
+@dataclass(frozen=True, eq=False)
+class CompleteWald:
+    """Wald's test of the bins of configuration 1.
+
+    Parameters
+    ----------
+    partition : Partition
+    reference : Frequencies
+    """
+
+    partition: Partition
+    reference: Frequencies
+
+    def alarms(self, window: Sample, rng: np.random.Generator, alpha: float) -> dict[str, bool]:  # noqa: ARG002
+        """Whether the test finds drift in a window."""
+        found = _frequencies(_nearest(self.partition.distances(window.complete)))
+        return {COMPLETE_WALD: _wald(self.reference, found) < alpha}
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,9 +186,15 @@ def fit_bins(reference: Sample, protocol: Protocol, rng: np.random.Generator, *,
     counted = {
         "1": _frequencies(_nearest(exact)),
         "2": _frequencies(_nearest(imputed.distances(filled))),
-        COMPLETE_WALD: _frequencies(np.eye(len(complete))[bins_of_others(reference.complete, complete, rng)]),
     }
     return Bins(complete, imputed, counted, imputer, protocol)
+
+
+def fit_complete_wald(reference: Sample, protocol: Protocol, rng: np.random.Generator, *, n_bins: int) -> CompleteWald:
+    """Wald's test of complete data, fitted on one reference; the parameters are those of `fit_bins`."""
+    partition = _partition(reference.complete, n_bins, protocol, rng)
+    bins = bins_of_others(reference.complete, partition, rng)
+    return CompleteWald(partition, _frequencies(np.eye(len(partition))[bins]))
 
 
 def fit_distances(

@@ -10,7 +10,7 @@ import numpy as np
 from experiments import competitors, configurations
 from experiments.configurations import CONFIGURATIONS
 from experiments.detection import ALPHA, FittedMethods, Task
-from experiments.experiment2 import settings_of
+from experiments.experiment2 import BINS_ONLY, settings_of
 from experiments.protocols import Protocol, protocol_of
 from experiments.real import DIRECTIONS, SCRIPTED_SETS, SETS, RealSet, data_folder, draw_rows, load, scripted_rows
 from experiments.running import Rows
@@ -31,7 +31,7 @@ SCRIPT_SEED = 1
 MISSING_SEED = 0
 """Seed of the missing cells of the reference and of every window."""
 
-GROUPS = ("bins", *competitors.GROUPS, "distances")
+GROUPS = (*BINS_ONLY, *competitors.GROUPS, "distances")
 
 
 @dataclass(frozen=True)
@@ -128,8 +128,8 @@ def _fit(protocol_name: str, name: str, direction: str, seed: int, trial: int, g
         first = draw_window(name, direction, 0, 0, protocol, rng, seed, used)[0]
         names = competitors.GROUPS[group]
         return _Fitted(competitors.fit_competitors(reference, protocol, rng, names, first, SCRIPT_SEED), used)
-    if group == "bins":
-        return _Fitted(configurations.fit_bins(reference, protocol, rng, n_bins=N_BINS), used)
+    if group in BINS_ONLY:
+        return _Fitted(BINS_ONLY[group](reference, protocol, rng, n_bins=N_BINS), used)
     settings: dict[str, Any] = settings_of(protocol)
     if protocol.ordered_pairs:
         settings["mask_seed"] = SCRIPT_SEED

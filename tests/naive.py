@@ -125,7 +125,7 @@ def observed_products(scores, missing, owner, is_number):
     """
     gone = [missing[column] for column in owner]
     steps = [0.0 if gone[i] else min(max(round(32.0 * scores[i]), -80), 80) for i in range(len(scores))]
-    folded = [abs(steps[i]) for i in range(len(scores)) if is_number[i]]
+    folded = [round(32 * (1 - math.cos(1.5 * steps[i] / 32))) for i in range(len(scores)) if is_number[i]]
     present = [float(not away) for away in missing]
     cells = [*steps, *folded, *present]
     products = np.array([[one * two for two in cells] for one in cells])

@@ -1,5 +1,4 @@
 import json
-import multiprocessing
 import os
 import random
 import shutil
@@ -21,6 +20,7 @@ from gapdrift.history import History
 from gapdrift.sinks import make_record
 from gapdrift.streaming import run_monitor
 from tests import kill_worker
+from tests.forks import SERVER
 from tests.postgres import server
 from tests.stream_rows import cut, detector, rows
 
@@ -28,9 +28,9 @@ KILLS = 50
 
 
 @pytest.fixture(scope="module")
-def postgres(tmp_path_factory):
+def postgres():
     """Address of a PostgreSQL server of this test's own; skipped where there are no binaries."""
-    with server(tmp_path_factory.mktemp("postgres")) as address:
+    with server() as address:
         yield address
 
 
@@ -80,12 +80,13 @@ def test_two_runs_on_one_stream_do_not_spoil_it(url, request):
         assert [record["index"] for record in history.windows(request.node.name)] == [0, 1]
 
 
-def test_many_windows_are_read_in_batches(tmp_path):
+def test_many_windows_are_read_in_batches(tmp_path, monkeypatch):
+    monkeypatch.setattr("gapdrift.history.MAX_RECORDS", 20)
     with History(tmp_path / "history.db") as history:
         fresh = monitor(10)
         log = history.begin(fresh)
-        log.write(fresh.advance(rows(4_050, 1)))
-        assert [record["index"] for record in history.windows()] == list(range(405))
+        log.write(fresh.advance(rows(450, 1)))
+        assert [record["index"] for record in history.windows()] == list(range(45))
 
 
 def test_closed_panes_are_written_once(tmp_path):
@@ -185,8 +186,16 @@ def test_killed_fifty_times_the_history_is_the_undisturbed_one(quick_folder):
     assert max(reached) < kill_worker.N_ROWS
     assert len(set(reached) - {0}) > KILLS // 2
     lines = killed.with_suffix(".jsonl").read_text().splitlines()
-    seen = [json.loads(line)["id"] for line in lines if line.endswith("}")]
+    seen = [record["id"] for record in map(read_whole, lines) if record]
     assert list(dict.fromkeys(seen)) == [record["id"] for record in undisturbed]
+
+
+def read_whole(line):
+    """Record of a line; None if the run that wrote it was killed before its end, which may look like an end."""
+    try:
+        return json.loads(line)
+    except json.JSONDecodeError:
+        return None
 
 
 def kill_repeatedly(url, chance):
@@ -196,12 +205,10 @@ def kill_repeatedly(url, chance):
     that a fast machine does not reach the end of the stream; it is killed while it starts, or while it works on the
     last of them, at a moment drawn from the time that this has taken so far.
     """
-    server = multiprocessing.get_context("forkserver")
-    server.set_forkserver_preload(["tests.kill_worker"])
     reached, starts, works = [], [0.02], [0.005]
     for number in range(KILLS):
-        ours, theirs = server.Pipe()
-        run = server.Process(target=kill_worker.main, args=(str(url), str(url.with_suffix(".jsonl")), theirs))
+        ours, theirs = SERVER.Pipe()
+        run = SERVER.Process(target=kill_worker.main, args=(str(url), str(url.with_suffix(".jsonl")), theirs))
         begun = time.monotonic()
         run.start()
         theirs.close()
@@ -209,7 +216,9 @@ def kill_repeatedly(url, chance):
         for _ in range(leave):
             ours.send(None)
         for place in range(leave - 1):
-            assert ours.poll(60)
+            # However long it takes on a busy machine: the first fork waits for all imports and for a detector.
+            while not ours.poll(1.0):
+                assert run.is_alive()
             ours.recv()
             (works if place else starts).append(time.monotonic() - begun)
             begun = time.monotonic()
@@ -267,8 +276,8 @@ def test_one_run_waits_for_the_other(url, request):
         with history.run(stream):
             beside = threading.Thread(target=second)
             beside.start()
-            assert waits.wait(30)
+            assert waits.wait(300)
             with history.run(f"another than {stream}"):
                 order.append("first")
-        beside.join(30)
+        beside.join(300)
     assert order == ["first", "second"]

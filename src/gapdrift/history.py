@@ -149,7 +149,7 @@ class History:
         """Records of all windows of a stream, from the first to the last."""
         start = 0
         while True:
-            found = self._records(stream, start)
+            found = self._records(stream, start, MAX_RECORDS)
             for index, record in found:
                 yield _read_json(record)
                 start = index + 1
@@ -220,7 +220,7 @@ class History:
             where = self._engine.url.render_as_string(hide_password=True)
             raise HistoryError(f"{where} holds no history. Make one with 'gapdrift monitor --history'.")
 
-    def _records(self, stream: str, start: int, limit: int = MAX_RECORDS) -> list[tuple[int, str]]:
+    def _records(self, stream: str, start: int, limit: int) -> list[tuple[int, str]]:
         import sqlalchemy as sa  # noqa: PLC0415
 
         table = self._tables["windows"]
@@ -303,7 +303,8 @@ class StreamLog:
         query = sa.select(table.c.next_index).where((table.c.stream == self._stream) & (table.c.sink == sink))
         with self._history._translate_errors("read"), self._history._engine.connect() as connection:
             start = connection.scalar(query)
-        return [(index, _read_json(record)) for index, record in self._history._records(self._stream, start or 0)]
+        records = self._history._records(self._stream, start or 0, MAX_RECORDS)
+        return [(index, _read_json(record)) for index, record in records]
 
     def delivered(self, sink: str, index: int) -> None:
         """Remember that a sink has received all windows up to this one."""

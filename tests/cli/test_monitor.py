@@ -1,11 +1,7 @@
 """``gapdrift monitor`` as a user runs it."""
 
 import json
-import os
 import random
-import signal
-import subprocess
-import sys
 import time
 
 import numpy as np
@@ -14,7 +10,8 @@ import pytest
 
 import gapdrift as gd
 from gapdrift.history import History
-from tests.cli.test_cli import run
+from tests.forks import kill, start_command
+from tests.forks import run_command as run
 
 
 @pytest.fixture(scope="module")
@@ -125,22 +122,15 @@ def test_a_history_goes_on_at_the_next_row(folder, tmp_path):
 
 def test_killed_at_random_it_gives_the_undisturbed_history(folder, tmp_path):
     """The command itself; `tests/test_history.py` kills the monitor behind it fifty times."""
-    command = [
-        *(sys.executable, "-m", "gapdrift", "monitor", str(folder / "reference.gapdrift")),
-        *(str(folder / "days"), "--window", "100", "--step", "50", "--history"),
-    ]
-    whole = subprocess.run([*command, str(tmp_path / "whole.db")], capture_output=True, check=False)
-    assert whole.returncode == 0
-    draw = random.Random(0)
-    for _ in range(6):
-        process = subprocess.Popen(
-            [*command, str(tmp_path / "broken.db")], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
-        time.sleep(draw.uniform(0.5, 4.0))
-        os.kill(process.pid, signal.SIGKILL)
-        process.wait()
-    last = subprocess.run([*command, str(tmp_path / "broken.db")], capture_output=True, check=False)
-    assert last.returncode == 0
+    command = ["monitor", folder / "reference.gapdrift", folder / "days", "--window", 100, "--step", 50, "--history"]
+    begun = time.monotonic()
+    assert run(*command, tmp_path / "whole.db").returncode == 0
+    taken, draw = time.monotonic() - begun, random.Random(0)
+    for _ in range(4):
+        process = start_command(*command, tmp_path / "broken.db")
+        time.sleep(draw.uniform(0.0, taken / 2))
+        kill(process)
+    assert run(*command, tmp_path / "broken.db").returncode == 0
     with History(tmp_path / "whole.db") as one, History(tmp_path / "broken.db") as two:
         assert list(one.windows("default")) == list(two.windows("default"))
 

@@ -4,11 +4,13 @@ import pytest
 import gapdrift as gd
 from experiments.as_published import PublishedDetector, unclipped_weights
 from experiments.clustering import fit_scripted_partition
-from experiments.configurations import CONFIGURATIONS, WALD, fit_bins, fit_distances
+from experiments.configurations import CONFIGURATIONS, WALD, fit_bins, fit_complete_wald, fit_distances
 from experiments.protocols import PROTOCOLS
 from experiments.samples import draw_drift
 from gapdrift.detectors.mdlfwf.membership import fuzzy_weights
+from gapdrift.inference.mean_weights import compare_mean_weights
 from gapdrift.inference.pearson import pearson
+from gapdrift.models.imputation import fit_imputers, impute
 
 PUBLISHED, SOUND = PROTOCOLS["published"], PROTOCOLS["sound"]
 
@@ -56,6 +58,19 @@ def test_the_first_configuration_is_k_means_and_chi_square(protocol):
         assert found.alarms(window, np.random.default_rng(0), alpha)["1"] == (p_value < alpha)
 
 
+def test_wald_of_complete_data_has_the_bins_of_the_first_configuration():
+    reference = draw_drift("gaussian-mean", 0, 500, PUBLISHED, np.random.default_rng(0))
+    found = fit_complete_wald(reference, PUBLISHED, np.random.default_rng(1), n_bins=10)
+    expected = fit_bins(reference, PUBLISHED, np.random.default_rng(1), n_bins=10).complete
+    np.testing.assert_array_equal(found.partition.centres, expected.centres)
+    window = draw_drift("gaussian-mean", 6, 500, PUBLISHED, np.random.default_rng(2))
+    counts = np.bincount(expected.distances(window.complete).argmin(axis=1), minlength=10).astype(float)
+    p_value = compare_mean_weights(found.reference[1:], (counts, np.diag(counts)), 500, 500).p_value
+    for alpha in (p_value * 1.01, p_value * 0.99):
+        alarms = found.alarms(window, np.random.default_rng(0), alpha)
+        assert alarms == {f"{WALD} complete": p_value < alpha}
+
+
 def test_all_configurations_count_all_rows(fitted):
     assert set(fitted[1].reference) == set(CONFIGURATIONS) - {"1", "2"} | {WALD}
     assert all(counts.weights.sum() == pytest.approx(500) for counts in fitted[1].reference.values())
@@ -84,10 +99,13 @@ def test_the_authors_distances_depend_on_the_rows_beside():
     assert not np.allclose(whole[:100], part)
     seen = []
     model = type("Spy", (), {"predict": lambda _, features: seen.append(features) or features[:, -1]})()
-    spied = type(distances)(distances.partition, type(distances.model)(model, (), 1.0, np.empty(0)), distances.rng)
+    spied = type(distances)(distances.partition, type(distances.model)(model, (), 1.0, np.empty(0)))
     spied.to_centres(rows)
     np.testing.assert_array_equal(seen[0][:, :4], 0.0)
     np.testing.assert_array_equal(seen[0][::10, 4:8], np.isnan(rows))
+    for number, imputer in enumerate(fit_imputers(["zero", "mean", "median", "most_frequent"], rows, rng=None)):
+        expected = np.linalg.norm(impute(imputer, rows) - distances.partition.centres[3], axis=1)
+        np.testing.assert_allclose(seen[0][3::10, 8 + number], expected)
 
 
 def test_unclipped_triangles_prefer_the_far_bins_of_the_nearest():

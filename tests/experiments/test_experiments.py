@@ -2,10 +2,6 @@
 
 import csv
 import json
-import os
-import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -15,45 +11,35 @@ import pytest
 from experiments import __main__ as command
 from experiments import catalogue, experiment3
 from experiments.catalogue import RUNS, path_of
+from experiments.detection import KINDS, SEVERITIES
 from experiments.protocols import PROTOCOLS
 from experiments.real import DIRECTIONS, SCRIPTED_SETS, SETS, draw_rows, load, scripted_rows
+from experiments.running import write_rows
 from experiments.tables import TABLES
+from tests.forks import kill, run_command, start_command
 
 ROOT = Path(__file__).parents[2]
-ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 
-def start(*arguments):
-    return subprocess.Popen(
-        [sys.executable, "-m", "experiments", *map(str, arguments)],
-        cwd=ROOT,
-        env=ENVIRONMENT,
-        start_new_session=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
-def test_a_run_killed_ten_times_gives_the_same_table(tmp_path):
-    arguments = ["run", "experiment3", "--protocol", "sound", "--trials", "1", "--jobs", "1", "--results"]
-    whole = start(*arguments, tmp_path / "whole")
-    output, errors = whole.communicate(timeout=300)
-    assert whole.returncode == 0, errors
-    assert errors == ""
+def test_a_run_killed_at_random_gives_the_same_table(tmp_path):
+    arguments = ["run", "experiment2", "--protocol", "sound", "--trials", "6", "--jobs", "1"]
+    arguments += ["--methods", "bins", "--results"]
+    module = "experiments.__main__"
+    begun = time.monotonic()
+    whole = run_command(*arguments, tmp_path / "whole", cwd=ROOT, module=module)
+    taken = time.monotonic() - begun
+    assert whole.returncode == 0, whole.stderr
+    assert whole.stderr == ""
     rng = np.random.default_rng(0)
     broken = tmp_path / "broken"
-    for _ in range(10):
-        process = start(*arguments, broken)
-        time.sleep(float(rng.uniform(1.5, 3.0)))
-        os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
-    last = start(*arguments, broken)
-    last.communicate(timeout=300)
-    assert last.returncode == 0
-    paths = [path_of("experiment3", "sound", folder) for folder in (tmp_path / "whole", broken)]
+    for _ in range(4):
+        process = start_command(*arguments, broken, cwd=ROOT, module=module)
+        time.sleep(float(rng.uniform(0.0, taken / 2)))
+        kill(process)
+    assert run_command(*arguments, broken, cwd=ROOT, module=module).returncode == 0
+    paths = [path_of("experiment2", "sound", folder) for folder in (tmp_path / "whole", broken)]
     assert paths[0].read_bytes() == paths[1].read_bytes()
-    assert (output.strip(),) == (str(paths[0]),)
+    assert (whole.stdout.strip(),) == (str(paths[0]),)
 
 
 def test_everything_has_a_name(capsys):
@@ -165,3 +151,22 @@ def test_methods_can_be_run_alone_and_say_how_far_they_are(tmp_path):
     assert found["bins"]["finished"] == found["bins"]["tasks"] == 5
     assert sum(found["bins"]["commits"].values()) == 5
     assert found["distances"] == {"tasks": 5, "finished": 0, "commits": {}}
+
+
+def test_the_gain_of_the_repaired_test_is_averaged_in_several_ways(tmp_path):
+    found = {"5.2": 0.2, "MDL-FWF-Wald": 0.5, "MDL-FWF-Wald complete": 0.75}
+    rows = [
+        {"drift": kind, "method": method, "severity": severity, "ratio": ratio * (severity > 5)}
+        for kind in KINDS
+        for severity in SEVERITIES
+        for method, ratio in found.items()
+    ]
+    write_rows(path_of("experiment2", "sound", tmp_path), rows)
+    table = TABLES["repaired"]("sound", tmp_path)
+    gains = {name: (gain, complete) for name, _, _, gain, complete in table.rows}
+    assert gains["no drift (false alarms), five kinds"] == ("+0.000", "0.000")
+    assert gains["severity 6, five kinds"] == ("+0.300", "0.750")
+    assert gains["severities 1 to 10, five kinds"] == ("+0.150", "0.375")
+    assert gains["complete data find at least half, the published test less than 0.9"] == ("+0.300", "0.750")
+    write_rows(path_of("experiment2", "sound", tmp_path), [row for row in rows if row["method"] == "5.2"])
+    assert TABLES["repaired"]("sound", tmp_path).rows == ()

@@ -1,8 +1,13 @@
 import pytest
 
+import gapdrift as gd
 from gapdrift.history import History
-from gapdrift.overview.points import ColumnPoint, WindowPoint, group_points
+from gapdrift.overview.charts import draw_track
+from gapdrift.overview.points import ColumnPoint, Timeline, WindowPoint, group_points, point_of
 from gapdrift.overview.reading import choose_reports, read_records, timeline_of
+from gapdrift.overview.words import list_windows
+from gapdrift.sinks import make_record
+from tests.stream_rows import rows
 
 
 def window(index, zone="calm", **facts):
@@ -66,3 +71,19 @@ def test_a_damaged_record_is_named():
     settings = {"false_alarm_every": 1000, "warning_every": 100}
     with pytest.raises(Exception, match="window of the stream 'a' cannot be read"):
         timeline_of("a", [{"index": 3}], settings, 1)
+
+
+def test_a_label_has_a_track_of_its_own():
+    fitted = gd.DriftDetector(random_state=0, target="y").fit(rows(400, 0))
+    decided = gd.Monitor(fitted, 200).advance(rows(400, 1))
+    points = tuple(point_of(make_record(window, "orders")) for window in decided)
+    assert [point.concept_p for point in points] == [window.result.concept.p_value for window in decided]
+    assert points[0].concept_effect == decided[0].result.concept.effect_size
+    line = Timeline("orders", points, 0.001, 0.01, 2)
+    assert list(line.sides) == ["values", "missing", "concept"]
+    assert list_windows(line)[0].count("effect") == 3
+    assert "Label, given the other columns: p-value" in draw_track(line, "concept", lambda _: "")
+    (joined,) = group_points(points, 1)
+    assert joined.concept_p == min(point.concept_p for point in points)
+    without = Timeline("orders", (window(0, values_p=0.3),), 0.001, 0.01, 1)
+    assert list(without.sides) == ["values", "missing"]

@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 
 import gapdrift as gd
+from gapdrift.service.monitors import Push, take_push
 from gapdrift.storage import dumps, loads
 from tests.service.conftest import WINDOW, reopen
 from tests.stream_rows import START, detector, part, rows, timed
@@ -38,6 +39,33 @@ def test_a_push_is_taken_once(full_house):
     other = full_house.push(detector().count(rows(WINDOW, 99)), key="k7")
     assert other.status_code == 409
     assert full_house.call("viewer", "GET", ORDERS).json()["n_windows"] == 8
+
+
+def test_the_same_push_waits_twice(full_house):
+    # Both are in the queue of the writer before the first is on the disk: they are done in one transaction.
+    evidence = detector().count(rows(10, 5))
+    push = Push("twice", "same", evidence=evidence)
+
+    def take(connection, running):
+        own = running.find(connection, full_house.projects["own"], "orders")
+        return [take_push(connection, own, push) for _ in range(2)]
+
+    first, second = full_house.service.change(take)
+    assert (first["repeated"], second["repeated"]) == (False, True)
+    assert full_house.call("viewer", "GET", ORDERS).json()["position"] == 8 * WINDOW + 10
+
+
+def test_a_monitor_that_was_removed_leaves_nothing_to_the_next(full_house):
+    labelled = gd.DriftDetector(random_state=0, target="y").fit(rows(400, 0))
+    assert full_house.call("admin", "DELETE", ORDERS).status_code == 204
+    assert full_house.make_monitor(fitted=labelled).status_code == 201
+    table = rows(WINDOW, 10)
+    (window,) = full_house.push(labelled.count(table)).json()["windows"]
+    local = labelled.test(table, alpha=0.001)
+    assert abs(window["p_value"] - local.p_value) <= 1e-12
+    assert window["concept_p"] == local.concept.p_value
+    page = full_house.call("viewer", "GET", "/projects/own/monitors/orders").text
+    assert "Label, given the other columns" in page
 
 
 def test_evidence_that_does_not_fit_is_refused_with_the_room(full_house):

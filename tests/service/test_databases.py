@@ -17,8 +17,8 @@ from tests.stream_rows import detector, rows
 
 
 @pytest.fixture(scope="module")
-def postgres(tmp_path_factory):
-    with server(tmp_path_factory.mktemp("postgres")) as address:
+def postgres():
+    with server() as address:
         yield address
 
 

@@ -73,7 +73,7 @@ BODIES = {
 def test_what_cannot_be_used_is_refused(name):
     kind, body, words = BODIES[name]
     with pytest.raises((InputError, StorageError), match=words):
-        read_upload(body, kind, detector())
+        read_upload(body, kind, detector)
 
 
 @pytest.mark.parametrize(
@@ -94,13 +94,13 @@ def test_what_cannot_be_used_is_refused(name):
 def test_too_many_rows_are_refused_before_they_are_read(kind, body, monkeypatch):
     monkeypatch.setattr(uploads, "MAX_CELLS", 1_000_000)
     with pytest.raises(TooLargeError):
-        read_upload(body, kind, detector())
+        read_upload(body, kind, detector)
 
 
 def test_a_parquet_bomb_is_refused(monkeypatch):
     monkeypatch.setattr(uploads, "MAX_PARQUET", 1_000)
     with pytest.raises(TooLargeError, match="bytes of cells"):
-        read_upload(parquet(pa.table({"x": np.arange(5_000.0)})), "application/vnd.apache.parquet", detector())
+        read_upload(parquet(pa.table({"x": np.arange(5_000.0)})), "application/vnd.apache.parquet", detector)
 
 
 @pytest.mark.parametrize("declared", [True, False])

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 import gapdrift as gd
 from gapdrift.tables import facts
 from gapdrift.tables.facts import Facts, add_tallies, count_copies, cut_tally, outer_bounds, outer_cells
+from gapdrift.tables.histograms import FactFinder
 
 tallies = st.dictionaries(st.text("abcdef", max_size=3), st.integers(1, 9), max_size=40)
 
@@ -103,3 +104,22 @@ def test_rows_of_which_little_is_known_are_no_copies():
     assert detector.count(rows).facts.duplicate_share == 0.0
     rows[:, 1:3] = 2.0
     assert detector.count(rows).facts.duplicate_share == pytest.approx(0.98)
+
+
+def test_machine_code_finds_the_same_facts():
+    code = pytest.importorskip("gapdrift.counting.compiled")
+    rng = np.random.default_rng(3)
+    rows = rng.standard_t(2, size=(3_000, 4))
+    rows[:, 3] = rng.integers(-1, 2, 3_000) * np.where(rng.random(3_000) < 0.5, 0.0, 1.0)
+    rows[rng.random(rows.shape) < 0.2] = np.nan
+    rows[-500:] = rows[:500]
+    reference = gd.DriftDetector(random_state=0).fit(rng.normal(size=(200, 4))).reference_
+    finders = [FactFinder(reference.histogram_axes, reference.schema.owner, part) for part in (None, code)]
+    for finder in finders:
+        for part in np.array_split(rows, 3):
+            finder.add(part)
+    plain, compiled = (finder.facts() for finder in finders)
+    assert plain.tallies == compiled.tallies and any(plain.tallies)
+    for name in ("smallest", "largest", "hashes", "copies"):
+        np.testing.assert_array_equal(getattr(plain, name), getattr(compiled, name))
+    assert plain.duplicate_share > 0.05

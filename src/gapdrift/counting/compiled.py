@@ -7,10 +7,10 @@ import numpy as np
 
 from gapdrift.counting import observed as observed_cells
 from gapdrift.counting import statistics
-from gapdrift.counting.observed import MAX_STEPS_OBSERVED, STEPS
+from gapdrift.counting.observed import FOLDED, MAX_STEPS_OBSERVED, STEPS
 from gapdrift.counting.patterns import N_PROBES, SLOT_BITS
 
-__all__ = ["add_crossed", "add_products", "add_triples", "count_rows", "fill_rows", "read_rows"]
+__all__ = ["add_crossed", "add_products", "add_triples", "count_rows", "fill_rows", "read_rows", "scan_numbers"]
 
 add_products = numba.njit(cache=True, nogil=True)(statistics.add_products)
 """The products of expected scores. Not called by `count_rows`, whose stored code would not notice changes."""
@@ -333,7 +333,7 @@ def mark_rows(scores: Any, index: Any, codes: Any, numbers: Any, observed: Any) 
             step = step if step > -MAX_STEPS_OBSERVED else -MAX_STEPS_OBSERVED
             observed[row, column] = np.float32(step if step < MAX_STEPS_OBSERVED else MAX_STEPS_OBSERVED)
         for place in range(n_numbers):
-            observed[row, n_columns + place] = np.abs(observed[row, numbers[place]])
+            observed[row, n_columns + place] = FOLDED[np.intp(np.abs(observed[row, numbers[place]]))]
         present = ~codes[row] if index[row] >= 0 else np.uint64(0)
         for place in range(observed.shape[1] - first):
             observed[row, first + place] = np.float32((present >> np.uint64(place)) & np.uint64(1))
@@ -408,3 +408,36 @@ def count_rows(
         np.dot(steps[:here], products, distances[:here])
         count_bins(distances, own, identity, patterns, *bins)
     return n_rest
+
+
+@numba.njit(cache=True, nogil=True)
+def scan_numbers(
+    values: Any, places: Any, mixed: Any, limits: Any, codes: Any, n_missing: Any, found: Any
+) -> int:  # fmt: skip
+    """Look through the numbers of some rows once, as `gapdrift.tables.histograms.scan_numbers` does in numpy."""
+    low, high, smallest, largest = limits
+    n_columns, n_found = len(places), 0
+    numbers = np.empty(n_columns)
+    bits = numbers.view(np.uint64)
+    for row in range(len(values)):
+        for column in range(n_columns):
+            # 0 and -0 are the same number.
+            numbers[column] = values[row, places[column]] + 0.0
+        outside = 0
+        for column in range(n_columns):
+            number = numbers[column]
+            smallest[column] = number if number < smallest[column] else smallest[column]
+            largest[column] = number if number > largest[column] else largest[column]
+            outside += (number < low[column]) | (number >= high[column])
+        mixed_bits, missing = np.uint64(0), 0
+        for column in range(n_columns):
+            missing += numbers[column] != numbers[column]
+            mixed_bits += (bits[column] ^ (bits[column] >> np.uint64(31))) * mixed[column]
+        codes[row] += mixed_bits
+        n_missing[row] += missing
+        if outside:
+            for column in range(n_columns):
+                if numbers[column] < low[column] or numbers[column] >= high[column]:
+                    found[n_found, 0], found[n_found, 1] = row, column
+                    n_found += 1
+    return n_found

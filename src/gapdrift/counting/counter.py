@@ -23,7 +23,7 @@ from gapdrift.tables.facts import mixers
 from gapdrift.tables.frame import MAX_MAGNITUDE
 from gapdrift.tables.histograms import MAX_HISTOGRAM_CELLS, HistogramAxis, count_categories
 
-__all__ = ["CHUNK", "Counter", "OutOfRangeError", "RowStatistics"]
+__all__ = ["CHUNK", "Counter", "OutOfRangeError", "RowStatistics", "machine_code"]
 
 
 Codes = NDArray[np.uint64]

@@ -36,6 +36,7 @@ __all__ = [
     "make_comparison",
     "missingness_finding",
     "sound_products",
+    "value_parts",
     "values_finding",
 ]
 
@@ -248,16 +249,25 @@ def merge_bins(shares: Vector, n_rows: int, centres: Matrix) -> Matrix:
 
 
 def values_finding(comparison: Comparison) -> Finding:
-    """Finding of the values, with its parts: location, dependence, bins, distributions and interactions."""
+    """Finding of the values, with its parts."""
+    return _finding("values", value_parts(comparison))
+
+
+def value_parts(comparison: Comparison) -> list[tuple[Component | None, float, float]]:
+    """Location, dependence, bins, distributions and interactions: each test, its weight and its effect size.
+
+    Notes
+    -----
+    Weights were chosen by hand; `benchmarks.weights` compares them with others on drifts drawn at random.
+    """
     layout, cautious = comparison.profile.layout, comparison.cautious
-    parts = [
+    return [
         (_location(comparison), 1.0, _surest(cautious, comparison, layout.location)),
         (_dependence(comparison), 1.0, _surest(cautious, comparison, layout.dependence)),
         (_bins(comparison), 0.5, total_variation(comparison)),
         _distributions(comparison),
         _interactions(comparison),
     ]
-    return _finding("values", parts)
 
 
 def _distributions(comparison: Comparison) -> tuple[Component | None, float, float]:

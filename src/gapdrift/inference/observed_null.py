@@ -39,6 +39,9 @@ MAX_WEIGHED = 256
 MAX_SIMULATED = 300
 """Columns whose distributions are simulated, at most; more are taken to depend on each other as these do."""
 
+MAX_PRODUCTS = 500
+"""Products that are simulated, at most; likewise."""
+
 SMALLEST_SHARE = 0.6
 """Weight of the smallest p-value of columns; the rest is that of all together."""
 
@@ -263,18 +266,18 @@ def _product_p_values(
     crossed: CrossedSums, shape: CrossedShape, rows: Single, chosen: Indices, weights: Single
 ) -> tuple[Vector, int]:
     """Smallest p-value of products other than plain ones for each draw, and the number of these products."""
-    first, second = product_entries(crossed)
-    folded = second >= crossed.n_columns
-    tested = np.concatenate([folded, np.ones(len(crossed.triples[0]), dtype=bool)])
-    light = shape.kurtosis[tested] <= len(rows) / ROWS_PER_HEAVINESS
-    products = _products(crossed, (first[folded], second[folded]), rows[chosen])
-    chosen_products = products[:, light & (shape.variance[tested] > 1e-6) & products.any(axis=0)]
-    if not chosen_products.shape[1]:
+    tested = np.concatenate([product_entries(crossed)[1] >= crossed.n_columns, np.ones(len(crossed.triples[0]), bool)])
+    light = (shape.kurtosis <= len(rows) / ROWS_PER_HEAVINESS) & (shape.variance > 1e-6)
+    places = np.flatnonzero(tested & light)
+    places = places[np.unique(np.linspace(0, len(places) - 1, MAX_PRODUCTS).astype(np.intp))] if len(places) else places
+    products = _products(crossed, places, rows[chosen])
+    products = products[:, products.any(axis=0)]
+    if not products.shape[1]:
         return _uniform(3), 0
-    chosen_products /= np.linalg.norm(chosen_products, axis=0)
-    sums = weights @ chosen_products
-    others = float(((chosen_products @ chosen_products.T) ** 2).sum()) - sums.shape[1]
-    weight = share_of_chance(others, sums.shape[1], len(chosen_products))
+    products /= np.linalg.norm(products, axis=0)
+    sums = weights @ products
+    others = float(((products @ products.T) ** 2).sum()) - sums.shape[1]
+    weight = share_of_chance(others, sums.shape[1], len(products))
     if weight > NO_WEIGHT:
         other = np.random.default_rng(6).standard_normal(sums.shape, dtype=np.float32)
         sums = np.sqrt(1.0 - weight) * sums + np.sqrt(weight) * other
@@ -282,15 +285,17 @@ def _product_p_values(
     return smallest, sums.shape[1]
 
 
-def _products(crossed: CrossedSums, pairs: tuple[Indices, Indices], rows: Single) -> Single:
+def _products(crossed: CrossedSums, places: Indices, rows: Single) -> Single:
     """Centred products of pairs, then of three, of each row; 0 where a cell is missing or rows are too few."""
-    first, second = pairs
+    first, second = product_entries(crossed)
+    of_two, of_three = places[places < len(first)], places[places >= len(first)] - len(first)
+    first, second = first[of_two], second[of_two]
+    one, two, three = (part[of_three] for part in crossed.triples)
     owner = np.concatenate([crossed.owner[: crossed.n_columns], crossed.owner[crossed.numbers]])
     values, present = rows[:, : len(owner)], rows[:, len(owner) :]
     wide = present[:, owner]
     centred = (values - values.sum(axis=0) / np.maximum(wide.sum(axis=0), 1.0)) * wide
     bounded = np.clip(values, -TRIPLE_REACH, TRIPLE_REACH)
-    one, two, three = crossed.triples
     factors = [(centred[:, first] * centred[:, second], wide[:, first] * wide[:, second])]
     if len(one):
         factors.append(

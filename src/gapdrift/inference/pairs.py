@@ -112,7 +112,7 @@ def _observed_products(comparison: Comparison, crossed: CrossedSums) -> tuple[In
     """Matrix columns of each product of two, its p-value, and whether it is a plain one."""
     first, second = product_entries(crossed)
     tests, owner = comparison.observed.crossed, crossed_owner(crossed)
-    # The absolute value of a score belongs to the same matrix column.
+    # What is made of a score belongs to the same matrix column.
     matrix = np.concatenate([np.arange(crossed.n_columns), crossed.numbers])
     n_pairs = len(first)
     kept = np.flatnonzero(tests.usable[:n_pairs] & (owner[first] != owner[second]))

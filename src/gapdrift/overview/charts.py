@@ -1,17 +1,17 @@
 """SVG charts of many windows: tracks of p-values and effect sizes, heat maps of columns, sparklines."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from html import escape
 from itertools import groupby
 
-from gapdrift.overview.points import ColumnPoint, Timeline, WindowPoint, group_points
+from gapdrift.overview.points import SIDES, ColumnPoint, Timeline, WindowPoint, group_points
 from gapdrift.results.report.palette import HEAT_STEPS
 from gapdrift.results.report.svg import axis_labels, element, figure, label, point, steps, ticks
 from gapdrift.results.report.words import format_p_number, format_percent, shorten
 from gapdrift.results.result import Histogram
 
-__all__ = ["SIDES", "draw_column", "draw_heat", "draw_ridges", "draw_sparkline", "draw_track"]
+__all__ = ["draw_column", "draw_heat", "draw_ridges", "draw_sparkline", "draw_track"]
 
 WIDTH = 960.0
 LEFT, RIGHT = 132.0, 14.0
@@ -26,11 +26,11 @@ MAX_ROWS = 40
 DEEPEST = 9.0
 """p-values below 1e-9 are drawn at 1e-9."""
 
+WIDE_SLOT = 6.0
+"""Cells of a heat map that are wider have a gap between them; narrower ones of one colour are drawn as one."""
+
 FULL_EFFECT = 0.5
 """Effect size of the darkest colour: Cohen's large effect."""
-
-SIDES = {"values": "Values", "missing": "Missing values"}
-"""The two things that are compared, with their titles."""
 
 Link = Callable[[WindowPoint], str]
 """Address of the report of a window; empty if it has none."""
@@ -44,7 +44,7 @@ def draw_track(timeline: Timeline, side: str, link: Link) -> str:
     Parameters
     ----------
     timeline : Timeline
-    side : {"values", "missing"}
+    side : {"values", "missing", "concept"}
     link : callable
     """
     points = group_points(timeline.points, MAX_SLOTS)
@@ -98,9 +98,14 @@ def draw_sparkline(points: Sequence[WindowPoint], alarm_at: float) -> str:
 
 def _depth(timeline: Timeline) -> float:
     """Height of the axis in powers of ten: beyond the alarm line, and as far as the windows reach."""
-    found = [p for window in timeline.points for p in (window.values_p, window.missing_p) if p is not None]
-    deepest = max((_magnitude(p) for p in found), default=0.0)
+    found = [p for window in timeline.points for p in _p_values(window)]
+    deepest = max(map(_magnitude, found), default=0.0)
     return max(3.0, _magnitude(timeline.alarm_at) + 1.0, min(DEEPEST, math.ceil(deepest)))
+
+
+def _p_values(window: WindowPoint) -> list[float]:
+    """p-values of all sides that were tested."""
+    return [p for p in (window.values_p, window.missing_p, window.concept_p) if p is not None]
 
 
 def _magnitude(p_value: float) -> float:
@@ -157,10 +162,9 @@ def _p_marks(points: Sequence[WindowPoint], side: str, depth: float, link: Link)
 
 def _side_zone(window: WindowPoint, side: str) -> str:
     """Zone of one side: that of the window for the sides that led to it, calm for the others."""
-    other = {"values": "missing", "missing": "values"}[side]
-    own, others = getattr(window, f"{side}_p"), getattr(window, f"{other}_p")
-    # The verdict combines both sides at about half the rate each.
-    led = not window.alarm or own <= 2.0 * window.p_value or others is None or own <= others
+    own, tested = getattr(window, f"{side}_p"), _p_values(window)
+    # The verdict combines the sides at about an equal share of its rate each.
+    led = not window.alarm or own <= len(tested) * window.p_value or own <= min(tested)
     return window.zone if led else "calm"
 
 
@@ -258,25 +262,44 @@ def _heat_names(names: list[str], link_column: Callable[[str], str]) -> str:
 
 def _heat_cells(points: Sequence[WindowPoint], names: list[str], side: str, alpha: float) -> str:
     """Cells as one path for each colour, and a dot on each column that changed."""
+    rows: dict[str, list[tuple[int, int]]] = {name: [] for name in names}
     row_of, slot = {name: place for place, name in enumerate(names)}, _slots(points)
-    paths: dict[int, list[str]] = {}
     dots = []
     for place, window in enumerate(points):
-        x = LEFT + slot * place
         for column in window.columns:
-            if column.name not in row_of:
+            if column.name not in rows:
                 continue
-            y = ROW_HEIGHT * row_of[column.name]
             heat = _heat_step(column, side)
-            width = slot * 0.94 if slot > 6 else slot
-            cell = f"M{point(x)} {point(y + 1)}h{width:.2f}v{ROW_HEIGHT - 2:g}h{-width:.2f}Z"
-            paths.setdefault(heat, []).append(cell)
+            rows[column.name].append((place, heat))
             p_value = column.p_value if side == "values" else column.missing_p_value
             if p_value is not None and p_value < alpha:
-                across, down = x + slot / 2.0, y + ROW_HEIGHT / 2.0
+                across, down = LEFT + slot * (place + 0.5), ROW_HEIGHT * (row_of[column.name] + 0.5)
                 dots.append(element("circle", cx=across, cy=down, r=min(2.2, slot / 3.0), kind=f"t{heat}"))
+    paths: dict[int, list[str]] = {}
+    for name, cells in rows.items():
+        top = f"{point(ROW_HEIGHT * row_of[name] + 1)}h"
+        for first, length, heat in _runs(cells, joined=slot <= WIDE_SLOT):
+            width = slot * (length - 0.06 * (slot > WIDE_SLOT))
+            cell = f"M{point(LEFT + slot * first)} {top}{width:.2f}v{ROW_HEIGHT - 2:g}h{-width:.2f}Z"
+            paths.setdefault(heat, []).append(cell)
     drawn = [element("path", d="".join(cells), kind=f"f{heat}") for heat, cells in sorted(paths.items())]
     return "".join(drawn) + "".join(dots)
+
+
+def _runs(cells: Sequence[tuple[int, int]], *, joined: bool) -> Iterator[tuple[int, int, int]]:
+    """First place, length and colour of neighbouring cells of one colour, or of each cell by itself.
+
+    Examples
+    --------
+    >>> list(_runs([(0, 3), (1, 3), (3, 3), (4, 0)], joined=True))
+    [(0, 2, 3), (3, 1, 3), (4, 1, 0)]
+    """
+    if not joined:
+        yield from ((place, 1, heat) for place, heat in cells)
+        return
+    for (offset, heat), run in groupby(enumerate(cells), key=lambda pair: (pair[1][0] - pair[0], pair[1][1])):
+        first, *rest = (number for number, _ in run)
+        yield first + offset, 1 + len(rest), heat
 
 
 def _heat_step(column: ColumnPoint, side: str) -> int:

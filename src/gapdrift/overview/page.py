@@ -7,9 +7,9 @@ from string import Template
 
 from gapdrift._version import __version__
 from gapdrift.overview.assets import page_style
-from gapdrift.overview.charts import SIDES, draw_heat, draw_track
+from gapdrift.overview.charts import draw_heat, draw_track
 from gapdrift.overview.points import Timeline, WindowPoint
-from gapdrift.overview.words import describe_state, summarise, zone_counts
+from gapdrift.overview.words import SHORT, describe_state, summarise, zone_counts
 from gapdrift.results.report.assets import read_asset
 from gapdrift.results.report.charts import HATCH
 from gapdrift.results.report.html import content_hash
@@ -112,7 +112,7 @@ def render_charts(
     """Timeline and heat maps of a stream."""
     if not timeline.points:
         return '<p class="fine">No window has been decided yet.</p>'
-    tracks = "".join(_plate(title, draw_track(timeline, side, link)) for side, title in SIDES.items())
+    tracks = "".join(_plate(title, draw_track(timeline, side, link)) for side, title in timeline.sides.items())
     maps = _plate("Size of the change of values", draw_heat(timeline, "values", link_column), HEAT_LEGENDS["values"])
     maps += _plate("Share of missing cells", draw_heat(timeline, "missing", link_column), HEAT_LEGENDS["missing"])
     has_columns = bool(timeline.columns)
@@ -125,8 +125,9 @@ def render_windows(timeline: Timeline, link: Link, prefix: str = "") -> str:
     """Table of the latest windows, the last one first."""
     shown = list(reversed(timeline.points))[:LISTED]
     heads = [Head("Window"), Head("When" if any(w.start for w in shown) else "Rows"), Head("Zone", "text")]
-    heads += [Head("p, values", "rising", "number"), Head("Effect", "falling", "number")]
-    heads += [Head("p, missing", "rising", "number"), Head("Effect", "falling", "number"), Head("Columns that changed")]
+    for side in timeline.sides:
+        heads += [Head(f"p, {SHORT[side]}", "rising", "number"), Head("Effect", "falling", "number")]
+    heads.append(Head("Columns that changed"))
     rows = [_window_row(window, timeline, link) for window in shown]
     caption = "The latest windows, the last one first" if len(shown) == LISTED else "All windows, the last one first"
     table = render_table(caption, heads, rows, kind="long") if rows else '<p class="fine">None yet.</p>'
@@ -170,10 +171,7 @@ def _window_row(window: WindowPoint, timeline: Timeline, link: Link) -> list[Cel
         Cell(name),
         Cell(escape(where)),
         Cell(f'<span class="state {window.zone}">{window.zone}</span>{new}'),
-        _p_cell(window.values_p),
-        _effect_cell(window.values_effect),
-        _p_cell(window.missing_p),
-        _effect_cell(window.missing_effect),
+        *(cell for side in timeline.sides for cell in _side_cells(window, side)),
         Cell(changed),
     ]
 
@@ -184,6 +182,10 @@ def _rows_words(window: WindowPoint) -> str:
         if window.first_row is None or window.last_row is None
         else f"{window.first_row:,} to {window.last_row:,}"
     )
+
+
+def _side_cells(window: WindowPoint, side: str) -> tuple[Cell, Cell]:
+    return _p_cell(getattr(window, f"{side}_p")), _effect_cell(getattr(window, f"{side}_effect"))
 
 
 def _p_cell(p_value: float | None) -> Cell:

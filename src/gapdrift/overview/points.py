@@ -7,10 +7,13 @@ from typing import Any
 
 from gapdrift.streaming.windows import ZONES
 
-__all__ = ["SEVERITY", "ColumnPoint", "Timeline", "WindowPoint", "group_points", "point_of"]
+__all__ = ["SEVERITY", "SIDES", "ColumnPoint", "Timeline", "WindowPoint", "group_points", "point_of"]
 
 SEVERITY = {"undetermined": 0, "calm": 1, "warning": 2, "drift": 3}
 """Order of the zones from the least to the most alarming."""
+
+SIDES = {"values": "Values", "missing": "Missing values", "concept": "Label, given the other columns"}
+"""What is compared, with titles; the last where the detector was fitted with a target."""
 
 assert set(SEVERITY) == set(ZONES)
 
@@ -52,8 +55,9 @@ class WindowPoint:
     n_windows : int
     start, end : str or None
         Bounds of a window of time, as ISO 8601 text.
-    values_p, values_effect, missing_p, missing_effect : float or None
-        p-values and effect sizes of the two tests; None where there was no test.
+    values_p, values_effect, missing_p, missing_effect, concept_p, concept_effect : float or None
+        p-values and effect sizes of the tests of values, of missing cells, and of the label given the other columns;
+        None where there was no test.
     columns : tuple of ColumnPoint
     adapted : bool
         Whether a new reference was fitted after the window.
@@ -71,6 +75,8 @@ class WindowPoint:
     values_effect: float | None = None
     missing_p: float | None = None
     missing_effect: float | None = None
+    concept_p: float | None = None
+    concept_effect: float | None = None
     columns: tuple[ColumnPoint, ...] = ()
     adapted: bool = False
     first_row: int | None = None
@@ -121,11 +127,17 @@ class Timeline:
         """Names of all columns, in the order in which they first occur."""
         return list(dict.fromkeys(column.name for point in self.points for column in point.columns))
 
+    @property
+    def sides(self) -> dict[str, str]:
+        """What is compared, with its title: the label given the other columns only where there is a label."""
+        has_label = any(point.concept_p is not None for point in self.points)
+        return {side: title for side, title in SIDES.items() if side != "concept" or has_label}
+
 
 def point_of(record: Mapping[str, Any]) -> WindowPoint:
     """Point of the record of a window (`gapdrift.sinks.make_record`)."""
     result = record.get("result") or {}
-    values, missing = result.get("values") or {}, result.get("missingness") or {}
+    values, missing, concept = (result.get(name) or {} for name in ("values", "missingness", "concept"))
     return WindowPoint(
         index=record["index"],
         zone=record["zone"],
@@ -138,6 +150,8 @@ def point_of(record: Mapping[str, Any]) -> WindowPoint:
         values_effect=_tested(values, "effect_size"),
         missing_p=_tested(missing, "p_value"),
         missing_effect=_tested(missing, "effect_size"),
+        concept_p=_tested(concept, "p_value"),
+        concept_effect=_tested(concept, "effect_size"),
         columns=tuple(map(_column_of, result.get("features", ()))),
         adapted=record["adapted"],
         first_row=record["first_row"],
@@ -174,6 +188,8 @@ def _join(points: Sequence[WindowPoint]) -> WindowPoint:
         values_effect=_most(point.values_effect for point in points),
         missing_p=_least(point.missing_p for point in points),
         missing_effect=_most(point.missing_effect for point in points),
+        concept_p=_least(point.concept_p for point in points),
+        concept_effect=_most(point.concept_effect for point in points),
         columns=_join_columns(points),
         adapted=any(point.adapted for point in points),
         last_row=last.last_row,

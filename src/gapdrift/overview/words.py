@@ -7,7 +7,10 @@ from itertools import takewhile
 from gapdrift.overview.points import Timeline, WindowPoint
 from gapdrift.results.report.words import format_count, format_p_number, shorten
 
-__all__ = ["describe_state", "list_windows", "summarise", "zone_counts"]
+__all__ = ["SHORT", "describe_state", "list_windows", "summarise", "zone_counts"]
+
+SHORT = {"values": "values", "missing": "missing", "concept": "label"}
+"""What is compared, as short as the heading of a column has to be."""
 
 SHOWN_COLUMNS = 3
 """Number of changed columns that are named in a row of a table."""
@@ -60,12 +63,12 @@ def summarise(timeline: Timeline) -> str:
 def list_windows(timeline: Timeline) -> list[list[str]]:
     """Rows of a table for the terminal, the first one its heading."""
     head = ["window", "from" if any(window.start for window in timeline.points) else "rows", "zone"]
-    rows = [[*head, "p values", "effect", "p missing", "effect", "columns that changed"]]
+    sides = [words for side in timeline.sides for words in (f"p {SHORT[side]}", "effect")]
+    rows = [[*head, *sides, "columns that changed"]]
     for window in timeline.points:
         names = [shorten(name, 24) for name in window.changed(timeline.alarm_at)]
         more = f" and {len(names) - SHOWN_COLUMNS} more" if len(names) > SHOWN_COLUMNS else ""
-        facts = [_number(window.values_p), _effect(window.values_effect)]
-        facts += [_number(window.missing_p), _effect(window.missing_effect)]
+        facts = [words for side in timeline.sides for words in _side_facts(window, side)]
         rows.append([window.place, _where(window), window.zone, *facts, ", ".join(names[:SHOWN_COLUMNS]) + more])
     return rows
 
@@ -74,6 +77,10 @@ def _where(window: WindowPoint) -> str:
     if window.start is not None:
         return window.start[:16].replace("T", " ")
     return "none" if window.first_row is None else f"{window.first_row:,} to {window.last_row:,}"
+
+
+def _side_facts(window: WindowPoint, side: str) -> tuple[str, str]:
+    return _number(getattr(window, f"{side}_p")), _effect(getattr(window, f"{side}_effect"))
 
 
 def _number(p_value: float | None) -> str:

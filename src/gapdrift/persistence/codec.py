@@ -9,6 +9,7 @@ import math
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from types import MappingProxyType, UnionType
 from typing import Any, ClassVar, Self, Union, get_args, get_origin
 
@@ -168,8 +169,7 @@ class Reader:
         """Value of a type, out of JSON; ``path`` is for messages."""
         if depth > MAX_DEPTH:
             _refuse(path, f"records at most {MAX_DEPTH} deep")
-        hint, infinite = unmarked(hint)
-        origin = get_origin(hint)
+        hint, infinite, origin = _kind(hint)
         if origin is np.ndarray:
             return self._read_array(hint, node, path, infinite=infinite)
         if origin in self.READERS:
@@ -211,7 +211,7 @@ class Reader:
         return tuple([self.read(kind, item, f"{path}.{index}", depth + 1) for index, (kind, item) in pairs])
 
     def _read_array(self, hint: Any, node: Any, path: str, *, infinite: bool) -> NDArray[Any]:
-        kind = get_args(get_args(hint)[1])[0]
+        kind = _cell_type(hint)
         name = node.get("array") if isinstance(node, dict) and len(node) == 1 else None
         if not isinstance(name, str) or name not in self.package.manifest.arrays or name in self.used:
             _refuse(path, "an array of its own")
@@ -239,6 +239,19 @@ class Reader:
     READERS: ClassVar[Mapping[Any, Callable[..., Any]]] = MappingProxyType(
         {Union: _read_union, UnionType: _read_union, Mapping: _read_mapping, frozenset: _read_set, tuple: _read_tuple}
     )
+
+
+@cache
+def _kind(hint: Any) -> tuple[Any, bool, Any]:
+    """Type that is stored for an annotation, whether it may be infinite, and what it is a kind of."""
+    stored, infinite = unmarked(hint)
+    return stored, infinite, get_origin(stored)
+
+
+@cache
+def _cell_type(hint: Any) -> Any:
+    """Type of the cells of an array."""
+    return get_args(get_args(hint)[1])[0]
 
 
 def _part(key: Any, index: int) -> str:

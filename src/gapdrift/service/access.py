@@ -45,6 +45,10 @@ LINK_LENGTH = 1 * DAY
 MIN_PASSWORD, MAX_PASSWORD = 10, 200
 TOKEN_PREFIX = "gapdrift_"
 
+# Made once, since every request asks them.
+TOKEN = sa.select(tokens.c.name, tokens.c.project_id, tokens.c.role).where(tokens.c.digest == sa.bindparam("digest"))
+PROJECT = sa.select(projects).where(projects.c.slug == sa.bindparam("slug"))
+
 
 @dataclass(frozen=True)
 class Identity:
@@ -160,11 +164,8 @@ def identify_session(connection: Connection, secret: str) -> Identity | None:
 
 def identify_token(connection: Connection, secret: str) -> Identity | None:
     """Whoever has this API token; None if there is none such."""
-    query = sa.select(tokens).where(tokens.c.digest == _digest(secret))
-    found = connection.execute(query).mappings().first()
-    if found is None:
-        return None
-    return Identity(f"token {found['name']}", "token", roles={found["project_id"]: found["role"]})
+    found = connection.execute(TOKEN, {"digest": _digest(secret)}).first()
+    return None if found is None else Identity(f"token {found.name}", "token", roles={found.project_id: found.role})
 
 
 def create_token(connection: Connection, project_id: int, name: str, role: str, who: str) -> tuple[int, str]:
@@ -215,7 +216,7 @@ def set_member(connection: Connection, project_id: int, name: str, role: str | N
 
 def find_project(connection: Connection, identity: Identity, slug: str, role: str) -> Mapping[str, Any]:
     """Row of a project in which an identity has at least a role; a foreign project is as if it did not exist."""
-    row = connection.execute(sa.select(projects).where(projects.c.slug == slug)).mappings().first()
+    row = connection.execute(PROJECT, {"slug": slug}).mappings().first()
     if row is None or identity.role_in(row["id"]) is None:
         raise NotFoundError("There is no such project.")
     if not identity.may(row["id"], role):

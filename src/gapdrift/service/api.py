@@ -12,6 +12,7 @@ from fastapi.responses import HTMLResponse
 from sqlalchemy.engine import Connection
 
 from gapdrift.counting.evidence import Evidence
+from gapdrift.detectors.reference import ReferenceDetector
 from gapdrift.errors import InputError
 from gapdrift.results.report.html import content_hash
 from gapdrift.service import alarms as inbox
@@ -34,6 +35,7 @@ from gapdrift.service.monitors import (
     take_push,
     with_evidence,
 )
+from gapdrift.service.running import RunningMonitors
 from gapdrift.service.schema import alarms, members, monitors, projects, references, users
 from gapdrift.service.state import Service
 from gapdrift.service.uploads import digest_of, read_upload
@@ -58,6 +60,45 @@ Binary = Annotated[
     bytes, Body(media_type="application/octet-stream", description="A .gapdrift file of a fitted detector.")
 ]
 Optional = Annotated[str | None, Query(max_length=200)]
+
+
+# Routes are tried in this order: the one that is asked for most often comes first.
+
+
+@router.post(
+    MONITOR + "/push",
+    openapi_extra={
+        "requestBody": {
+            "required": True,
+            "content": {
+                kind: {"schema": {"type": "string", "format": "binary"}}
+                for kind in (
+                    "application/vnd.gapdrift.evidence",
+                    "text/csv",
+                    "application/vnd.apache.parquet",
+                    "application/vnd.apache.arrow.stream",
+                )
+            }
+            | {"application/json": {"schema": {"type": "array", "items": {"type": "object"}}}},
+        }
+    },
+)
+async def post_push(
+    request: Request,
+    grant: Editor,
+    monitor: MonitorName,
+    start: When = None,
+    end: When = None,
+    idempotency_key: Annotated[str | None, Header(pattern=r"^[!-~]{1,100}$")] = None,
+) -> models.PushAnswer:
+    """Push rows, or better the evidence of rows that you counted, so that no row leaves your machine.
+
+    The same ``Idempotency-Key`` is taken once, however often it is sent. Evidence for windows of time needs ``start``
+    and ``end``: the times of its earliest and its latest row.
+    """
+    data = await request.body()
+    content_type = request.headers.get("content-type", "")
+    return await push_body(service_of(request), grant, monitor, data, content_type, (start, end), idempotency_key)
 
 
 @router.get("/projects")
@@ -262,42 +303,6 @@ def get_reference(request: Request, grant: Viewer, monitor: MonitorName, version
     return Response(bytes(data), media_type="application/octet-stream", headers={"content-disposition": name})
 
 
-@router.post(
-    MONITOR + "/push",
-    openapi_extra={
-        "requestBody": {
-            "required": True,
-            "content": {
-                kind: {"schema": {"type": "string", "format": "binary"}}
-                for kind in (
-                    "application/vnd.gapdrift.evidence",
-                    "text/csv",
-                    "application/vnd.apache.parquet",
-                    "application/vnd.apache.arrow.stream",
-                )
-            }
-            | {"application/json": {"schema": {"type": "array", "items": {"type": "object"}}}},
-        }
-    },
-)
-async def post_push(
-    request: Request,
-    grant: Editor,
-    monitor: MonitorName,
-    start: When = None,
-    end: When = None,
-    idempotency_key: Annotated[str | None, Header(pattern=r"^[!-~]{1,100}$")] = None,
-) -> models.PushAnswer:
-    """Push rows, or better the evidence of rows that you counted, so that no row leaves your machine.
-
-    The same ``Idempotency-Key`` is taken once, however often it is sent. Evidence for windows of time needs ``start``
-    and ``end``: the times of its earliest and its latest row.
-    """
-    data = await request.body()
-    content_type = request.headers.get("content-type", "")
-    return await push_body(service_of(request), grant, monitor, data, content_type, (start, end), idempotency_key)
-
-
 async def push_body(
     service: Service,
     grant: Grant,
@@ -309,27 +314,33 @@ async def push_body(
 ) -> models.PushAnswer:
     """Take a body of rows or evidence, and answer when it is on the disk."""
 
-    def read() -> tuple[int, Push]:
+    def detector() -> ReferenceDetector:
         with service.database.read() as connection:
-            row = find_monitor(connection, grant.project_id, monitor)
-            detector = service.detectors.get(connection, row["reference_id"])
+            return service.detectors.get(
+                connection, find_monitor(connection, grant.project_id, monitor)["reference_id"]
+            )
+
+    def read() -> Push:
         found = read_upload(data, content_type, detector)
         digest = digest_of(data, f"{content_type}|{span}")
         own = key or f"once-{secrets.token_hex(16)}"
         if isinstance(found, Evidence):
-            return row["id"], Push(own, digest, evidence=found, times=_times(span))
+            return Push(own, digest, evidence=found, times=_times(span))
         if span != (None, None):
             raise InputError("Rows have their own times; start and end are for evidence. Leave them out.")
-        return row["id"], Push(own, digest, table=found)
+        return Push(own, digest, table=found)
 
-    monitor_id, push = await run_in_threadpool(read)
-    taken = await service.change_async(lambda c, running: take_push(c, running, monitor_id, push))
+    def take(connection: Connection, running: RunningMonitors) -> dict[str, Any]:
+        return take_push(connection, running.find(connection, grant.project_id, monitor), push)
+
+    push = await run_in_threadpool(read)
+    taken = await service.change_async(take)
     service.counters.count_rows(
         "rows" if push.evidence is None else "evidence", 0 if taken["repeated"] else taken["n_rows"]
     )
     if taken["first_window"] == taken["next_window"]:
         return _push_answer(taken, [])
-    return _push_answer(taken, await run_in_threadpool(_decided_windows, service, monitor_id, taken))
+    return _push_answer(taken, await run_in_threadpool(_decided_windows, service, taken))
 
 
 def _times(span: tuple[str | None, str | None]) -> Any:
@@ -346,11 +357,11 @@ def _push_answer(taken: Mapping[str, Any], decided: list[models.WindowSummary]) 
     return models.PushAnswer(**{name: taken[name] for name in same}, windows=decided)
 
 
-def _decided_windows(service: Service, monitor_id: int, taken: Mapping[str, Any]) -> list[models.WindowSummary]:
+def _decided_windows(service: Service, taken: Mapping[str, Any]) -> list[models.WindowSummary]:
     """Windows that a push decided, 500 at most: the latest of them."""
     first, end = taken["first_window"], taken["next_window"]
     with service.database.read() as connection:
-        found = list_windows(connection, monitor_id, before=end, limit=min(end - first, 500))
+        found = list_windows(connection, taken["monitor_id"], before=end, limit=min(end - first, 500))
         return _summaries(connection, [one for one in reversed(found) if one["number"] >= first])
 
 

@@ -62,4 +62,4 @@ def _change(number: int, windows: int) -> dict[str, Any]:
 
 
 def _push(service: Service, monitor_id: int, push: Push) -> None:
-    service.change(lambda c, running: take_push(c, running, monitor_id, push))
+    service.change(lambda c, running: take_push(c, running.get(c, monitor_id), push))

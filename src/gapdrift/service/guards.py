@@ -6,6 +6,7 @@ from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 from fastapi import Depends, HTTPException, Path, Request
+from sqlalchemy.engine import Connection
 
 from gapdrift.service.access import Identity, find_project, identify_session, identify_token, same_secret
 from gapdrift.service.errors import ForbiddenError
@@ -21,6 +22,7 @@ __all__ = [
     "Signed",
     "Viewer",
     "check_own",
+    "check_rate",
     "find_identity",
     "service_of",
 ]
@@ -60,18 +62,21 @@ def service_of(request: Request) -> Service:
     return service
 
 
-def find_identity(request: Request) -> Identity | None:
+def find_identity(request: Request, connection: Connection) -> Identity | None:
     """Whoever makes a request; None if nobody is signed in."""
     service = service_of(request)
-    client = request.client.host if request.client else ""
-    service.request_limit.check(client)
     if not service.options.auth:
         return Identity("anyone", "open", service.open_csrf, operator=True)
     scheme, _, secret = request.headers.get("authorization", "").partition(" ")
-    cookie = request.cookies.get(COOKIE, "")
     if scheme.lower() == "bearer" and secret:
-        return service.read(lambda connection: identify_token(connection, secret))
-    return service.read(lambda connection: identify_session(connection, cookie)) if cookie else None
+        return identify_token(connection, secret)
+    cookie = request.cookies.get(COOKIE, "")
+    return identify_session(connection, cookie) if cookie else None
+
+
+def check_rate(request: Request) -> None:
+    """Raise an error where a client makes too many requests."""
+    service_of(request).request_limit.check(request.client.host if request.client else "")
 
 
 def check_own(request: Request, identity: Identity, csrf: str) -> None:
@@ -87,7 +92,12 @@ def check_own(request: Request, identity: Identity, csrf: str) -> None:
 
 def signed(request: Request) -> Identity:
     """Whoever makes a request; nobody is refused."""
-    identity = find_identity(request)
+    check_rate(request)
+    return service_of(request).read(lambda connection: _need_identity(request, connection))
+
+
+def _need_identity(request: Request, connection: Connection) -> Identity:
+    identity = find_identity(request, connection)
     if identity is None:
         raise HTTPException(401, "Sign in, or send a token: Authorization: Bearer ...", {"www-authenticate": "Bearer"})
     if request.url.path.startswith("/api/"):
@@ -106,14 +116,12 @@ def operator(identity: Annotated[Identity, Depends(signed)]) -> Identity:
 def need(role: str) -> Callable[..., Grant]:
     """Dependency that gives leave to those who have at least this role in the project of the path."""
 
-    def grant(
-        request: Request,
-        identity: Annotated[Identity, Depends(signed)],
-        project: Annotated[str, Path(pattern=NAME)],
-    ) -> Grant:
-        service = service_of(request)
-        row = service.read(lambda connection: find_project(connection, identity, project, role))
-        return Grant(identity, row)
+    # Both questions on one connection in one thread: a push asks them as well, 200 times a second.
+    def grant(request: Request, project: Annotated[str, Path(pattern=NAME)]) -> Grant:
+        check_rate(request)
+        with service_of(request).database.read() as connection:
+            identity = _need_identity(request, connection)
+            return Grant(identity, find_project(connection, identity, project, role))
 
     grant.needed_role = role  # type: ignore[attr-defined]
     return grant

@@ -131,6 +131,8 @@ class WindowSummary(_Model):
     values_effect: float | None
     missing_p: float | None
     missing_effect: float | None
+    concept_p: float | None = Field(description="Of the label given the other columns; null without a target.")
+    concept_effect: float | None
     adapted: bool
     reference_version: int
 

@@ -38,6 +38,12 @@ __all__ = [
     "with_evidence",
 ]
 
+# Made once, since every push asks them.
+PUSH = sa.select(pushes).where((pushes.c.monitor_id == sa.bindparam("own")) & (pushes.c.key == sa.bindparam("given")))
+MONITOR = sa.select(monitors).where(
+    (monitors.c.project_id == sa.bindparam("project")) & (monitors.c.name == sa.bindparam("name"))
+)
+
 Moment = int | datetime
 """Number of a window, or a time."""
 
@@ -78,8 +84,7 @@ def create_project(connection: Connection, slug: str, title: str, who: str) -> i
 
 def find_monitor(connection: Connection, project_id: int, name: str) -> Mapping[str, Any]:
     """Row of a monitor of a project."""
-    query = sa.select(monitors).where((monitors.c.project_id == project_id) & (monitors.c.name == name))
-    row = connection.execute(query).mappings().first()
+    row = connection.execute(MONITOR, {"project": project_id, "name": name}).mappings().first()
     if row is None:
         raise NotFoundError(f"The project has no monitor {name!r}.")
     return dict(row)
@@ -156,15 +161,15 @@ def _insert_reference(
     return int(connection.execute(references.insert().returning(references.c.id), row).scalar_one())
 
 
-def take_push(connection: Connection, running: RunningMonitors, monitor_id: int, push: Push) -> dict[str, Any]:
+def take_push(connection: Connection, own: Running, push: Push) -> dict[str, Any]:
     """What a push led to; one that was taken before leads to the same answer, and is not taken again."""
-    query = sa.select(pushes).where((pushes.c.monitor_id == monitor_id) & (pushes.c.key == push.key))
-    found = connection.execute(query).mappings().first()
+    found: Any = own.pushes.get(push.key)
+    if found is None:
+        found = connection.execute(PUSH, {"own": own.id, "given": push.key}).mappings().first()
     if found is not None:
         if found["digest"] != push.digest:
             raise ConflictError("The key of this push was used for other content. Give every push a key of its own.")
-        return {**found, "repeated": True, "room": running.get(connection, monitor_id).monitor.room}
-    own = running.get(connection, monitor_id)
+        return {**found, "repeated": True, "room": own.monitor.room}
     if push.evidence is not None and own.monitor.room is not None and push.evidence.n_rows > own.monitor.room:
         raise ConflictError(
             f"The evidence has {push.evidence.n_rows} rows, but the open pane takes {own.monitor.room} more, and "
@@ -174,7 +179,7 @@ def take_push(connection: Connection, running: RunningMonitors, monitor_id: int,
     store_windows(connection, own, _advance(own, push))
     after = _counts(own.monitor)
     row = {
-        "monitor_id": monitor_id,
+        "monitor_id": own.id,
         "key": push.key,
         "digest": push.digest,
         "n_rows": after["position"] - before["position"],
@@ -184,7 +189,7 @@ def take_push(connection: Connection, running: RunningMonitors, monitor_id: int,
         "next_window": own.monitor.index,
         "received": now(),
     }
-    connection.execute(pushes.insert(), row)
+    own.pushes[push.key] = row
     return {**row, "repeated": False, "room": own.monitor.room}
 
 
@@ -241,16 +246,19 @@ def _pane_range(
     timed = monitor.room is None
     low = monitor.pane_at(start) if timed and isinstance(start, datetime) else None
     high = monitor.pane_at(end - MICROSECOND) + 1 if timed and isinstance(end, datetime) else None
-    chosen = windows.c.monitor_id == monitor_id
-    if start is not None and low is None:
-        chosen &= _place_of(start) >= _value_of(start)
-    if end is not None and high is None:
-        chosen &= _place_of(end) < _value_of(end)
-    query = sa.select(sa.func.min(windows.c.first_pane), sa.func.max(windows.c.last_pane)).where(chosen)
-    first, last = connection.execute(query).one()
-    if first is None or last is None:
-        return 0, 0
-    return (first if low is None else low), (last + 1 if high is None else high)
+    # Windows, their panes and the times at which they were decided have the same order.
+    own = (windows.c.monitor_id == monitor_id) & windows.c.first_pane.is_not(None)
+    if low is None:
+        order: tuple[Any, ...] = () if isinstance(start, int | None) else (windows.c.decided,)
+        chosen = own if start is None else own & (_place_of(start) >= _value_of(start))
+        query = sa.select(windows.c.first_pane).where(chosen).order_by(*order, windows.c.number)
+        low = connection.scalar(query.limit(1))
+    if high is None:
+        order = () if isinstance(end, int | None) else (windows.c.decided.desc(),)
+        chosen = own if end is None else own & (_place_of(end) < _value_of(end))
+        query = sa.select(windows.c.last_pane + 1).where(chosen).order_by(*order, windows.c.number.desc())
+        high = connection.scalar(query.limit(1))
+    return (0, 0) if low is None or high is None else (low, max(low, high))
 
 
 def _place_of(moment: Moment) -> Any:

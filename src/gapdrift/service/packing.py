@@ -24,11 +24,10 @@ def pack_columns(point: WindowPoint) -> bytes:
 
 def unpack_columns(data: bytes, names: list[str]) -> tuple[ColumnPoint, ...]:
     """Facts about columns from the bytes of `pack_columns`; none for a window without rows."""
-    facts = np.frombuffer(data, dtype=np.float32).reshape(-1, len(FACTS)).astype(float).tolist()
-    return tuple(
-        ColumnPoint(name, _known(row[0]), _known(row[1]), row[2], row[3], _known(row[4]))
-        for name, row in zip(names, facts, strict=False)
-    )
+    facts = np.frombuffer(data, dtype=np.float32).reshape(-1, len(FACTS))
+    known = facts.astype(float).astype(object)
+    known[np.isnan(facts)] = None
+    return tuple(ColumnPoint(name, *row) for name, row in zip(names, known.tolist(), strict=False))
 
 
 def pack_record(record: Mapping[str, Any]) -> bytes:
@@ -47,7 +46,3 @@ def unpack_record(data: bytes) -> dict[str, Any]:
 
 def _number(value: float | None) -> float:
     return np.nan if value is None else value
-
-
-def _known(value: float) -> float | None:
-    return None if np.isnan(value) else value

@@ -53,6 +53,7 @@ from gapdrift.service.guards import (
     Signed,
     Viewer,
     check_own,
+    check_rate,
     find_identity,
     service_of,
     signed,
@@ -60,7 +61,7 @@ from gapdrift.service.guards import (
 from gapdrift.service.monitors import add_reference, create_monitor, create_project, find_monitor
 from gapdrift.service.schema import alarms, members, monitors, projects, users, windows
 from gapdrift.service.web import render
-from gapdrift.service.windows import read_point, read_result, read_timeline
+from gapdrift.service.windows import read_histogram, read_point, read_result, read_timeline
 from gapdrift.tables.times import as_datetime
 
 __all__ = ["router"]
@@ -135,7 +136,9 @@ def _monitor_address(project: str, monitor: str) -> str:
 @router.get("/login")
 def login_page(request: Request) -> Response:
     """Form to sign in."""
-    return _back("/") if find_identity(request) is not None else render("login.html", words="", name="")
+    check_rate(request)
+    known = service_of(request).read(lambda c: find_identity(request, c)) is not None
+    return _back("/") if known else render("login.html", words="", name="")
 
 
 @router.post("/login")
@@ -349,9 +352,7 @@ def _ridges(connection: Connection, monitor_id: int, points: tuple[WindowPoint, 
     every = max(1, len(tested) // RIDGES)
     found = []
     for point in tested[::-1][::every][:RIDGES][::-1]:
-        result = read_result(connection, monitor_id, point.index)
-        features = () if result is None else result.features
-        histogram = next((one.histogram for one in features if one.name == name), None)
+        histogram = read_histogram(connection, monitor_id, point.index, name)
         if histogram is not None:
             found.append((point.start[5:16].replace("T", " ") if point.start else f"window {point.index}", histogram))
     return found

@@ -1,6 +1,5 @@
 """Monitors that run in the service: restored from the database when they are needed, and written after each change."""
 
-import hashlib
 import json
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
@@ -14,7 +13,7 @@ from gapdrift.counting.evidence import Evidence
 from gapdrift.detectors.reference import ReferenceDetector
 from gapdrift.errors import InputError
 from gapdrift.service.errors import NotFoundError, UnavailableError
-from gapdrift.service.schema import monitors, parts, references
+from gapdrift.service.schema import monitors, parts, pushes, references
 from gapdrift.storage import loads
 from gapdrift.streaming.monitor import Monitor
 from gapdrift.streaming.windows import WindowResult
@@ -23,6 +22,16 @@ __all__ = ["Detectors", "Running", "RunningMonitors", "load_reference"]
 
 KEPT_DETECTORS = 32
 KEPT_MONITORS = 256
+
+# Made once, since every push needs them.
+MONITOR_ID = sa.select(monitors.c.id).where(
+    (monitors.c.project_id == sa.bindparam("project")) & (monitors.c.name == sa.bindparam("name"))
+)
+CHANGE_MONITOR = monitors.update().where(
+    (monitors.c.id == sa.bindparam("own")) & (monitors.c.version == sa.bindparam("known"))
+)
+_PART = (parts.c.monitor_id == sa.bindparam("own")) & (parts.c.name == sa.bindparam("part"))
+REMOVE_PART, CHANGE_PART = parts.delete().where(_PART), parts.update().where(_PART)
 
 
 def load_reference(data: bytes) -> ReferenceDetector:
@@ -67,8 +76,8 @@ class Running:
     row : mapping
         Of the table of monitors.
     monitor : Monitor
-    written : dict of str to str
-        Digests of the parts of its state that the database has.
+    written : dict of str to bytes
+        Parts of its state that the database has.
 
     Attributes
     ----------
@@ -76,15 +85,18 @@ class Running:
         Whether its state is not written yet.
     facts : dict
         Facts about its latest window, to be written with its state.
+    pushes : dict of str to dict
+        Pushes that were taken, by their keys, to be written with its state.
     """
 
-    def __init__(self, row: Mapping[str, Any], monitor: Monitor, written: dict[str, str]) -> None:
+    def __init__(self, row: Mapping[str, Any], monitor: Monitor, written: dict[str, bytes]) -> None:
         self.id, self.project_id, self.name = row["id"], row["project_id"], row["name"]
         self.reference_id, self.version = row["reference_id"], row["version"]
         self.settings: dict[str, Any] = json.loads(row["settings"])
         self.monitor = monitor
         self.changed = False
         self.facts: dict[str, Any] = {}
+        self.pushes: dict[str, dict[str, Any]] = {}
         self._written = written
         self._panes: list[Mapping[int, Evidence]] = []
         monitor.on_panes = self._panes.append
@@ -101,22 +113,30 @@ class Running:
 
     def write(self, connection: Connection) -> None:
         """Write the state, if no other process has written it meanwhile."""
-        chosen = (monitors.c.id == self.id) & (monitors.c.version == self.version)
         values = {"version": self.version + 1, "position": self.monitor.position, "n_windows": self.monitor.index}
         values |= {"reference_id": self.reference_id, "room": self.monitor.room, **self.facts}
-        if connection.execute(monitors.update().where(chosen).values(**values)).rowcount != 1:
+        if connection.execute(CHANGE_MONITOR, {"own": self.id, "known": self.version, **values}).rowcount != 1:
             raise UnavailableError("Another process has written this monitor meanwhile. Send the request again.")
-        state = self.monitor.state()
-        digests = {name: hashlib.sha256(data).hexdigest() for name, data in state.items()}
-        stale = [name for name, digest in self._written.items() if digests.get(name) != digest]
-        if stale:
-            connection.execute(parts.delete().where((parts.c.monitor_id == self.id) & parts.c.name.in_(stale)))
-        fresh = [name for name, digest in digests.items() if self._written.get(name) != digest]
-        if fresh:
-            rows = [{"monitor_id": self.id, "name": name, "data": state[name]} for name in fresh]
-            connection.execute(parts.insert(), rows)
+        if self.pushes:
+            connection.execute(pushes.insert(), list(self.pushes.values()))
+        self._write_parts(connection)
         self.version += 1
-        self._written, self.changed = digests, False
+        self.changed = False
+        self.pushes = {}
+
+    def _write_parts(self, connection: Connection) -> None:
+        """Write the parts of the state that are not in the database as they are."""
+        state, before = self.monitor.state(), self._written
+        gone = [{"own": self.id, "part": name} for name in before if name not in state]
+        other = [name for name, data in state.items() if name in before and before[name] != data]
+        new = [{"monitor_id": self.id, "name": name, "data": state[name]} for name in state if name not in before]
+        if gone:
+            connection.execute(REMOVE_PART, gone)
+        if other:
+            connection.execute(CHANGE_PART, [{"own": self.id, "part": name, "data": state[name]} for name in other])
+        if new:
+            connection.execute(parts.insert(), new)
+        self._written = state
 
 
 class RunningMonitors:
@@ -125,6 +145,7 @@ class RunningMonitors:
     def __init__(self, detectors: Detectors) -> None:
         self._detectors = detectors
         self._kept: OrderedDict[int, Running] = OrderedDict()
+        self._found: dict[tuple[int, str], Running] = {}
 
     def get(self, connection: Connection, monitor_id: int) -> Running:
         """Monitor as the database has it now."""
@@ -138,12 +159,26 @@ class RunningMonitors:
         self._kept.move_to_end(monitor_id)
         return kept
 
+    def find(self, connection: Connection, project_id: int, name: str) -> Running:
+        """Monitor of a project, looked up once in a transaction."""
+        if (project_id, name) not in self._found:
+            monitor_id = connection.scalar(MONITOR_ID, {"project": project_id, "name": name})
+            if monitor_id is None:
+                raise NotFoundError(f"The project has no monitor {name!r}.")
+            self._found[project_id, name] = self.get(connection, monitor_id)
+        return self._found[project_id, name]
+
+    def begin(self) -> None:
+        """Look up monitors anew: a transaction begins, and another process may have written them."""
+        self._found.clear()
+
     def changed(self) -> list[Running]:
         """Monitors whose state is not written yet."""
         return [running for running in self._kept.values() if running.changed]
 
     def forget(self, monitor_id: int | None = None) -> None:
         """Forget a monitor, or all of them: they are restored from the database when they are needed."""
+        self._found.clear()
         if monitor_id is None:
             self._kept.clear()
         else:
@@ -161,4 +196,4 @@ class RunningMonitors:
         stored = {name: bytes(data) for name, data in connection.execute(query)}
         if stored:
             monitor.restore(stored)
-        return Running(row, monitor, {name: hashlib.sha256(data).hexdigest() for name, data in stored.items()})
+        return Running(row, monitor, stored)

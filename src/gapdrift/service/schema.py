@@ -1,5 +1,7 @@
 """Tables of the service. Times are whole microseconds since 1970, in UTC."""
 
+from typing import Any
+
 import sqlalchemy as sa
 
 __all__ = ["TABLES", "metadata"]
@@ -17,6 +19,9 @@ SHORT, LONG, DIGEST = sa.String(100), sa.String(400), sa.String(64)
 
 # SQLite numbers rows by itself only in a column of the type INTEGER.
 COUNTER = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+
+NUMBERED: dict[str, Any] = {"sqlite_autoincrement": True}
+"""The id of a row that was removed is not given to another: what is kept in memory by its id stays right."""
 
 
 def _key() -> sa.Column[int]:
@@ -44,7 +49,9 @@ def _flag(name: str) -> sa.Column[bool]:
     return sa.Column(name, sa.Boolean, nullable=False)
 
 
-projects = sa.Table("service_projects", metadata, _key(), _text("slug"), _text("title", LONG), _whole("created"))
+projects = sa.Table(
+    "service_projects", metadata, _key(), _text("slug"), _text("title", LONG), _whole("created"), **NUMBERED
+)
 sa.Index(None, projects.c.slug, unique=True)
 
 users = sa.Table(
@@ -56,6 +63,7 @@ users = sa.Table(
     _flag("operator"),
     _flag("disabled"),
     _whole("created"),
+    **NUMBERED,
 )
 sa.Index(None, users.c.name, unique=True)
 
@@ -92,6 +100,7 @@ tokens = sa.Table(
     _text("created_by"),
     _whole("created"),
     _whole("last_used", optional=True),
+    **NUMBERED,
 )
 sa.Index(None, tokens.c.digest, unique=True)
 
@@ -112,6 +121,7 @@ monitors = sa.Table(
     _number("p_value"),
     _whole("decided", optional=True),
     _whole("created"),
+    **NUMBERED,
 )
 sa.Index(None, monitors.c.project_id, monitors.c.name, unique=True)
 
@@ -128,6 +138,7 @@ references = sa.Table(
     _text("created_by"),
     _whole("created"),
     sa.Column("data", sa.LargeBinary, nullable=False),
+    **NUMBERED,
 )
 sa.Index(None, references.c.monitor_id, references.c.version, unique=True)
 
@@ -173,6 +184,8 @@ windows = sa.Table(
     _number("values_effect"),
     _number("missing_p"),
     _number("missing_effect"),
+    _number("concept_p"),
+    _number("concept_effect"),
     _flag("adapted"),
     _whole("reference_id"),
     _whole("first_pane", optional=True),
@@ -208,6 +221,7 @@ alarms = sa.Table(
     _whole("raised"),
     _text("handled_by"),
     _whole("handled", optional=True),
+    **NUMBERED,
 )
 sa.Index(None, alarms.c.monitor_id, alarms.c.number, unique=True)
 sa.Index(None, alarms.c.project_id, alarms.c.state, alarms.c.id)
@@ -220,6 +234,7 @@ comments = sa.Table(
     _text("author"),
     _whole("written"),
     _text("words", sa.Text()),
+    **NUMBERED,
 )
 sa.Index(None, comments.c.alarm_id)
 
@@ -232,6 +247,7 @@ mutes = sa.Table(
     _whole("until"),
     _text("created_by"),
     _whole("created"),
+    **NUMBERED,
 )
 sa.Index(None, mutes.c.monitor_id)
 
@@ -244,6 +260,7 @@ sinks = sa.Table(
     _text("kind"),
     _text("settings", sa.Text()),
     _whole("created"),
+    **NUMBERED,
 )
 sa.Index(None, sinks.c.project_id)
 
@@ -257,6 +274,7 @@ deliveries = sa.Table(
     _whole("attempts"),
     _whole("next_try"),
     _text("reason", LONG),
+    **NUMBERED,
 )
 sa.Index(None, deliveries.c.state, deliveries.c.next_try)
 
@@ -270,6 +288,7 @@ audit = sa.Table(
     _text("action"),
     _text("subject", LONG),
     _text("detail", sa.Text()),
+    **NUMBERED,
 )
 sa.Index(None, audit.c.project_id, audit.c.id)
 

@@ -4,6 +4,7 @@ import hashlib
 import json
 import struct
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,7 @@ def digest_of(data: bytes, more: str = "") -> str:
     return hashlib.sha256(more.encode() + b"\0" + data).hexdigest()
 
 
-def read_upload(data: bytes, content_type: str, detector: ReferenceDetector) -> Evidence | Any:
+def read_upload(data: bytes, content_type: str, detector: Callable[[], ReferenceDetector]) -> Evidence | Any:
     """Evidence, or a table of rows, out of an uploaded body.
 
     Parameters
@@ -52,8 +53,8 @@ def read_upload(data: bytes, content_type: str, detector: ReferenceDetector) -> 
     data : bytes
     content_type : str
         One of `CONTENT_TYPES`, perhaps with parameters.
-    detector : ReferenceDetector
-        The one that rows are meant for, as which text is read.
+    detector : callable
+        Returns the detector that rows are meant for, as which text is read.
     """
     kind = CONTENT_TYPES.get(content_type.partition(";")[0].strip().lower())
     if kind is None:
@@ -63,7 +64,7 @@ def read_upload(data: bytes, content_type: str, detector: ReferenceDetector) -> 
     if not data:
         raise InputError("The body is empty, expected rows.")
     reader = {"json": _read_json, "csv": _read_csv, "parquet": _read_parquet, "arrow": _read_arrow}[kind]
-    return reader(data, detector)
+    return reader(data, detector())
 
 
 def _read_evidence(data: bytes) -> Evidence:

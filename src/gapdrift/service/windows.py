@@ -10,8 +10,8 @@ from sqlalchemy.engine import Connection
 
 from gapdrift.counting.evidence import Evidence
 from gapdrift.overview.points import Timeline, WindowPoint, point_of
-from gapdrift.results.plain import result_from_dict
-from gapdrift.results.result import DriftResult
+from gapdrift.results.plain import read_plain, result_from_dict
+from gapdrift.results.result import DriftResult, Histogram
 from gapdrift.service.database import now
 from gapdrift.service.errors import NotFoundError
 from gapdrift.service.packing import pack_columns, pack_record, unpack_columns, unpack_record
@@ -22,13 +22,28 @@ from gapdrift.sinks import make_record
 from gapdrift.streaming.windows import WindowResult
 from gapdrift.tables.times import as_datetime, as_micros
 
-__all__ = ["KEPT_REPORTS", "list_windows", "read_point", "read_result", "read_timeline", "store_windows"]
+__all__ = [
+    "KEPT_REPORTS",
+    "TESTS",
+    "list_windows",
+    "read_histogram",
+    "read_point",
+    "read_result",
+    "read_timeline",
+    "store_windows",
+]
 
 KEPT_REPORTS = 1_000
 """Full reports of calm windows are kept for this many of the latest ones; those of alarms are kept for ever."""
 
 SWEEP = 100
 """After this many windows the reports that are too old are dropped."""
+
+TESTS = ("values_p", "values_effect", "missing_p", "missing_effect", "concept_p", "concept_effect")
+
+RECORD = sa.select(windows.c.record).where(
+    (windows.c.monitor_id == sa.bindparam("own")) & (windows.c.number == sa.bindparam("place"))
+)
 
 SUMMARY = [column for column in windows.c if column.name not in {"columns", "record"}]
 """All that the database has of a window, without its columns and its full record."""
@@ -61,8 +76,7 @@ def _row(
     moment: int,
 ) -> dict[str, Any]:
     same = ("n_windows", "zone", "p_value", "n_rows", "first_row", "last_row", "adapted")
-    tests = ("values_p", "values_effect", "missing_p", "missing_effect")
-    return {name: getattr(point, name) for name in (*same, *tests)} | {
+    return {name: getattr(point, name) for name in (*same, *TESTS)} | {
         "monitor_id": running.id,
         "number": point.index,
         "starts": _micros(window.start),
@@ -161,16 +175,24 @@ def read_point(connection: Connection, monitor_id: int, number: int) -> WindowPo
 
 def read_result(connection: Connection, monitor_id: int, number: int) -> DriftResult | None:
     """Full result of a window; None if it has no rows, or if its report was dropped because it is old and calm."""
-    query = sa.select(windows.c.record).where((windows.c.monitor_id == monitor_id) & (windows.c.number == number))
-    found = connection.execute(query).first()
+    found = connection.execute(RECORD, {"own": monitor_id, "place": number}).first()
     if found is None:
         raise NotFoundError(f"The monitor has no window {number}.")
     record = unpack_record(found.record) if found.record is not None else {"result": None}
     return None if record["result"] is None else result_from_dict(record["result"])
 
 
+def read_histogram(connection: Connection, monitor_id: int, number: int, column: str) -> Histogram | None:
+    """Histogram of one column in a window; None if there is none, or if the report was dropped."""
+    found = connection.scalar(RECORD, {"own": monitor_id, "place": number})
+    result = unpack_record(found)["result"] if found is not None else None
+    features = () if result is None else result["features"]
+    plain = next((one["histogram"] for one in features if one["name"] == column), None)
+    return None if plain is None else read_plain(Histogram, plain)
+
+
 def _point(row: Mapping[str, Any], names: Mapping[int, list[str]]) -> WindowPoint:
-    same = ("zone", "p_value", "n_rows", "n_windows", "values_p", "values_effect", "missing_p", "missing_effect")
+    same = ("zone", "p_value", "n_rows", "n_windows", *TESTS)
     return WindowPoint(
         index=row["number"],
         start=_moment(row["starts"]),

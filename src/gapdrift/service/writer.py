@@ -115,6 +115,7 @@ class Writer:
     def _do(self, batch: list[tuple[Job, "Future[Any]"]]) -> list[Any]:
         """Answers of jobs, or the errors with which they were refused, after what they did is written."""
         answers: list[Any] = []
+        self._running.begin()
         with self._database.write() as connection:
             for job, _ in batch:
                 try:

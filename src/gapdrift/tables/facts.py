@@ -7,7 +7,7 @@ one law: the facts of two tables together are those of the one added to those of
 
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 import numpy as np
@@ -92,6 +92,12 @@ class Facts:
         expect_shape(self.copies, self.hashes.shape, "copies of rows")
         expect(self.hashes.ndim == 1 and len(self.hashes) <= MAX_HASHES, f"up to {MAX_HASHES} rows")
         expect(len(np.unique(self.hashes)) == len(self.hashes) and np.all(self.copies > 0), "copies of different rows")
+
+    def with_rows(self, codes: Codes) -> "Facts":
+        """The same facts, and how often further rows occur, given by what columns add to their hashes."""
+        largest = int(self.hashes.max()) if len(self.hashes) == MAX_HASHES else None
+        hashes, copies = _add_copies((self.hashes, self.copies), count_copies(codes, largest))
+        return replace(self, hashes=hashes, copies=copies)
 
     @property
     def duplicate_share(self) -> float:
@@ -217,8 +223,14 @@ def mixers(n_columns: int, seed: int = 20_002) -> Codes:
     return np.asarray(2 * drawn + 1, dtype=np.uint64)
 
 
-def count_copies(codes: Codes) -> tuple[Indices, Indices]:
+def count_copies(codes: Codes, largest: int | None = None) -> tuple[Indices, Indices]:
     """Hashes of different rows, the smallest ones, and how often each occurs.
+
+    Parameters
+    ----------
+    codes : (rows,) array of uint64
+    largest : int, optional
+        Hash above which rows are left out.
 
     Examples
     --------
@@ -228,6 +240,8 @@ def count_copies(codes: Codes) -> tuple[Indices, Indices]:
     """
     # Positive numbers of 63 bits, as whole numbers are stored.
     hashes = (codes ^ (codes >> np.uint64(32))) >> np.uint64(1)
+    if largest is not None:
+        hashes = hashes[hashes <= np.uint64(largest)]
     if len(hashes) > 8 * MAX_HASHES:
         few = hashes[hashes <= np.partition(hashes, 4 * MAX_HASHES)[4 * MAX_HASHES]]
         different, copies = np.unique(few, return_counts=True)
@@ -241,6 +255,8 @@ def _first_copies(hashes: NDArray[Any], copies: NDArray[Any]) -> tuple[Indices, 
 
 
 def _add_copies(one: tuple[Indices, Indices], two: tuple[Indices, Indices]) -> tuple[Indices, Indices]:
+    if not len(two[0]):
+        return one
     hashes, places = np.unique(np.concatenate([one[0], two[0]]), return_inverse=True)
     copies = np.bincount(places, np.concatenate([one[1], two[1]]), len(hashes)).astype(np.intp)
     return _first_copies(hashes, copies)

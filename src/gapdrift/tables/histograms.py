@@ -1,17 +1,36 @@
 """Histograms of the observed cells of each column: to test its distribution, and to show it on both sides."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 from gapdrift._typing import Indices, Matrix, Vector
 from gapdrift.persistence.records import expect, stored
 from gapdrift.tables.encoding import Encoded
-from gapdrift.tables.facts import Facts, Tally, add_tallies, count_copies, cut_tally, hash_numbers, mixers, outer_cells
+from gapdrift.tables.facts import (
+    Codes,
+    Facts,
+    Tally,
+    add_tallies,
+    empty_facts,
+    hash_numbers,
+    mixers,
+    outer_cells,
+)
 from gapdrift.tables.schema import Column, Schema, number_as_category
 
-__all__ = ["MAX_HISTOGRAM_CELLS", "HistogramAxis", "cells_of_rows", "count_categories", "find_facts", "fit_axes"]
+__all__ = [
+    "MAX_HISTOGRAM_CELLS",
+    "FactFinder",
+    "HistogramAxis",
+    "cells_of_rows",
+    "count_categories",
+    "find_facts",
+    "fit_axes",
+    "scan_numbers",
+]
 
 N_INTERVALS = 20
 """Intervals of the histogram of a column of numbers that is shown."""
@@ -125,83 +144,140 @@ def fit_axes(rows: Encoded, schema: Schema) -> tuple[HistogramAxis, ...]:
     return tuple(_fit_axis(rows, schema, index, column) for index, column in enumerate(schema.columns))
 
 
-def find_facts(rows: Encoded | Matrix, axes: tuple[HistogramAxis, ...], owner: Indices) -> Facts:
-    """Facts about rows.
+def find_facts(rows: Encoded, axes: tuple[HistogramAxis, ...], owner: Indices) -> Facts:
+    """Facts about rows; parameters as of `FactFinder`."""
+    finder = FactFinder(axes, owner)
+    finder.add(rows)
+    return finder.facts()
+
+
+class FactFinder:
+    """Finds facts about rows, all columns of numbers together: one by one they would take as long as counting.
 
     Parameters
     ----------
-    rows : Encoded or (rows, columns) array
-        An array has numbers only, NaN where missing.
     axes : tuple of HistogramAxis
         Of each input column.
     owner : (matrix columns,) array of int
         Input column of each matrix column.
+    code : module, optional
+        Functions in machine code (`gapdrift.counting.counter.machine_code`).
     """
-    tallies: list[Tally] = [{} for _ in axes]
-    if isinstance(rows, Encoded):
-        values, codes, tallies = rows.values, rows.codes.copy(), list(rows.tallies) or tallies
-    else:
-        values, codes = rows, np.zeros(len(rows), dtype=np.uint64)
-    smallest, largest = np.full(len(axes), np.inf), np.full(len(axes), -np.inf)
-    n_missing = rows.missing.sum(axis=1) if isinstance(rows, Encoded) else np.zeros(len(rows), dtype=np.intp)
-    numbers = _Numbers(axes, owner)
-    for start in range(0, len(values) if len(numbers.places) else 0, numbers.n_rows):
-        # One column after the other, all in the cache.
-        block = np.array(values[start : start + numbers.n_rows].T[numbers.places], order="C")
-        codes[start : start + numbers.n_rows] += hash_numbers(block, numbers.mixed)
-        smallest[numbers.columns] = np.fmin(smallest[numbers.columns], np.fmin.reduce(block, axis=1))
-        largest[numbers.columns] = np.fmax(largest[numbers.columns], np.fmax.reduce(block, axis=1))
-        if not isinstance(rows, Encoded):
-            n_missing[start : start + numbers.n_rows] = np.isnan(block).sum(axis=0)
-        numbers.add(block, tallies)
-    numbers.finish(tallies)
-    # Rows of which next to nothing is known are alike without being copies.
-    known = codes[2 * n_missing < len(axes)]
-    return Facts(smallest, largest, tuple(map(cut_tally, tallies)), *count_copies(known))
 
+    def __init__(self, axes: tuple[HistogramAxis, ...], owner: Indices, code: Any = None) -> None:
+        self._places = np.flatnonzero([bool(axes[column].edges) for column in owner.tolist()])
+        self._columns, self._axes = owner[self._places], [axes[column] for column in owner[self._places].tolist()]
+        self._mixed = mixers(len(axes))[self._columns]
+        low, high = (np.array([axis.edges[end] for axis in self._axes]) for end in (0, -1))
+        self._limits = low, high, np.full(len(self._axes), np.inf), np.full(len(self._axes), -np.inf)
+        self._width = np.array([axis.width for axis in self._axes])
+        self._single = np.array([bool(axis.values) for axis in self._axes], dtype=bool)
+        self._scan = scan_numbers if code is None else code.scan_numbers
+        self._outside: list[tuple[Indices, Vector]] = []
+        self._found = empty_facts(len(axes))
 
-class _Numbers:
-    """Tallies of all columns of numbers, found together: one by one they would take as long as counting."""
+    def add(self, rows: Encoded | Matrix) -> None:
+        """Add rows; an array has numbers only, NaN where missing."""
+        n_inputs = len(self._found.tallies)
+        values = rows.values if isinstance(rows, Encoded) else rows
+        codes = rows.codes.copy() if isinstance(rows, Encoded) else np.zeros(len(values), dtype=np.uint64)
+        n_missing = np.zeros(len(values), dtype=np.intp)
+        step = max(FACT_CELLS // max(len(self._places), 1), 16)
+        for start in range(0, len(values) if len(self._places) else 0, step):
+            part = slice(start, start + step)
+            self._look_through(values[part], codes[part], n_missing[part])
+        if isinstance(rows, Encoded):
+            n_missing = rows.missing.sum(axis=1)
+            for column, tally in enumerate(rows.tallies):
+                self._add_tally(column, tally)
+        # Rows of which next to nothing is known are alike without being copies.
+        self._found = self._found.with_rows(codes[2 * n_missing < n_inputs])
 
-    def __init__(self, axes: tuple[HistogramAxis, ...], owner: Indices) -> None:
-        self.places = np.flatnonzero([bool(axes[column].edges) for column in owner.tolist()])
-        self.columns, self.axes = owner[self.places], [axes[column] for column in owner[self.places].tolist()]
-        self.mixed = mixers(len(axes))[self.columns]
-        self.low, self.high = (np.array([axis.edges[end] for axis in self.axes]) for end in (0, -1))
-        self.width = np.array([axis.width for axis in self.axes])
-        self.single = np.array([bool(axis.values) for axis in self.axes], dtype=bool)
-        self.n_rows = max(FACT_CELLS // max(len(self.places), 1), 16)
-        self.outside: list[tuple[Indices, Vector]] = []
+    def facts(self) -> Facts:
+        """Facts about all rows that were added."""
+        self._count_outside()
+        smallest, largest = self._found.smallest.copy(), self._found.largest.copy()
+        smallest[self._columns], largest[self._columns] = self._limits[2:]
+        return replace(self._found, smallest=smallest, largest=largest)
 
-    def add(self, block: Matrix, tallies: list[Tally]) -> None:
-        """Add the cells of some rows, (columns, rows)."""
-        for place in np.flatnonzero(self.single).tolist():
-            self._add(place, tallies, self.axes[place].tally(block[place]))
-        outside = (block < self.low[:, None]) | (block >= self.high[:, None])
-        outside[self.single] = False
-        flat = np.flatnonzero(outside)
-        self.outside.append((flat // block.shape[1], block.ravel()[flat]))
-        if sum(len(values) for _, values in self.outside) > FACT_CELLS:
-            self.finish(tallies)
+    def _look_through(self, values: Matrix, codes: Codes, n_missing: Indices) -> None:
+        """Add numbers to hashes of their rows, to how many of them are missing, and to what is known of columns."""
+        found = np.empty((values.shape[0] * len(self._places), 2), dtype=np.intp)
+        n_found = self._scan(values, self._places, self._mixed, self._limits, codes, n_missing, found)
+        rows, places = found[:n_found].T
+        outside = ~self._single[places]
+        rows, places = rows[outside], places[outside]
+        self._outside.append((places, values[rows, self._places[places]]))
+        for place in np.flatnonzero(self._single).tolist():
+            tally = self._axes[place].tally(values[:, self._places[place]])
+            self._add_tally(int(self._columns[place]), tally)
+        if sum(len(numbers) for _, numbers in self._outside) > FACT_CELLS:
+            self._count_outside()
 
-    def finish(self, tallies: list[Tally]) -> None:
-        """Add cells that lie outside of the histograms."""
-        if not self.outside:
+    def _count_outside(self) -> None:
+        """Add the cells of numbers that lie outside of the histograms."""
+        if not self._outside:
             return
-        places, values = (np.concatenate(parts) for parts in zip(*self.outside, strict=True))
-        cells = outer_cells(values, self.low[places], self.high[places], self.width[places])
+        places, values = (np.concatenate(parts) for parts in zip(*self._outside, strict=True))
+        low, high = self._limits[:2]
+        cells = outer_cells(values, low[places], high[places], self._width[places])
         found, counts = np.unique(places * MAX_OUTER_CELL + cells + MAX_OUTER_CELL // 2, return_counts=True)
         own, cells = np.divmod(found, MAX_OUTER_CELL)
         by_column: dict[int, dict[str, int]] = {}
         for place, cell, count in zip(own.tolist(), cells.tolist(), counts.tolist(), strict=True):
-            by_column.setdefault(place, {})[str(cell - MAX_OUTER_CELL // 2)] = count
-        for place, tally in by_column.items():
-            self._add(place, tallies, tally)
-        self.outside.clear()
+            by_column.setdefault(int(self._columns[place]), {})[str(cell - MAX_OUTER_CELL // 2)] = count
+        for column, tally in by_column.items():
+            self._add_tally(column, tally)
+        self._outside.clear()
 
-    def _add(self, place: int, tallies: list[Tally], tally: Tally) -> None:
-        column = int(self.columns[place])
+    def _add_tally(self, column: int, tally: Tally) -> None:
+        tallies = list(self._found.tallies)
         tallies[column] = add_tallies(tallies[column], tally)
+        self._found = replace(self._found, tallies=tuple(tallies))
+
+
+def scan_numbers(
+    values: Matrix,
+    places: Indices,
+    mixed: Codes,
+    limits: tuple[Vector, Vector, Vector, Vector],
+    codes: Codes,
+    n_missing: Indices,
+    found: Indices,
+) -> int:
+    """Look through the numbers of some rows once.
+
+    Parameters
+    ----------
+    values : (rows, matrix columns) array
+    places : (columns,) array of int
+        Matrix columns of numbers.
+    mixed : (columns,) array of uint64
+        Number that belongs to each column (`mixers`).
+    limits : tuple of (columns,) arrays
+        Limits of the histograms, low and high; smallest and largest number so far, which are brought up to date.
+    codes : (rows,) array of uint64
+        Hashes of rows: added to.
+    n_missing : (rows,) array of int
+        Numbers that are missing: added to.
+    found : (cells, 2) array of int
+        Filled with rows and columns of numbers outside of the histograms.
+
+    Returns
+    -------
+    n_found : int
+        Number of these.
+    """
+    low, high, smallest, largest = limits
+    # One column after the other, all in the cache.
+    block = np.array(values.T[places], order="C")
+    codes += hash_numbers(block, mixed)
+    np.fmin(smallest, np.fmin.reduce(block, axis=1), out=smallest)
+    np.fmax(largest, np.fmax.reduce(block, axis=1), out=largest)
+    n_missing += np.isnan(block).sum(axis=0)
+    columns, rows = np.nonzero((block < low[:, None]) | (block >= high[:, None]))
+    found[: len(rows), 0], found[: len(rows), 1] = rows, columns
+    return len(rows)
 
 
 def count_categories(values: Matrix, axis: HistogramAxis) -> Vector:

@@ -167,12 +167,15 @@ def _ends(pieces: list[Piece], side: Side) -> tuple[float, float]:
 
 def _shares(pieces: list[Piece], edges: Vector, side: Side) -> tuple[float, ...]:
     """Share of the values in each interval; the outermost hold what lies beyond them."""
-    counts = np.zeros(len(edges) - 1)
-    for bottom, top, count in pieces:
-        first, last = np.clip(np.searchsorted(edges, (bottom, top), side="right") - 1, 0, len(counts) - 1)
-        if first == last or not top > bottom:
-            counts[first] += count
-            continue
-        limits = np.concatenate([[bottom], edges[first + 1 : last + 1], [top]])
-        counts[first : last + 1] += count * np.diff(limits) / (top - bottom)
-    return tuple((counts / max(counts.sum(), 1.0)).tolist()) if side.n_observed else (0.0,) * len(counts)
+    if not pieces or not side.n_observed:
+        return (0.0,) * (len(edges) - 1)
+    bottom, top, count = np.array(pieces).T
+    limits = np.concatenate([[min(edges[0], bottom.min())], edges[1:-1], [max(edges[-1], top.max())]])
+    overlap = np.minimum(top[:, None], limits[1:]) - np.maximum(bottom[:, None], limits[:-1])
+    width = top - bottom
+    wide = width > 0.0
+    counts = count[wide] / width[wide] @ np.maximum(overlap[wide], 0.0)
+    # Single numbers have no width.
+    own = np.clip(np.searchsorted(edges, bottom[~wide], side="right") - 1, 0, len(counts) - 1)
+    counts += np.bincount(own, count[~wide], len(counts))
+    return tuple((counts / max(counts.sum(), 1.0)).tolist())

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gapdrift._typing import Indices, Matrix, Vector
-from gapdrift.counting.counter import CHUNK, Counter, OutOfRangeError, RowStatistics
+from gapdrift.counting.counter import CHUNK, Counter, OutOfRangeError, RowStatistics, machine_code
 from gapdrift.counting.evidence import Evidence
 from gapdrift.counting.profile import Profile, fit_profile
 from gapdrift.counting.statistics import Layout, missing_statistics, power_means, value_statistics
@@ -41,9 +41,9 @@ from gapdrift.persistence.records import expect, expect_shape, expecting, stored
 from gapdrift.results import BinFinding, DriftResult, FeatureFinding, Finding
 from gapdrift.results.report.words import cut_text
 from gapdrift.tables.encoding import ONE_HOT, Encoded, encode, new_values_note, numeric_chunks, probe_rows
-from gapdrift.tables.facts import Facts, empty_facts
+from gapdrift.tables.facts import empty_facts
 from gapdrift.tables.frame import Table
-from gapdrift.tables.histograms import HistogramAxis, cells_of_rows, find_facts, fit_axes
+from gapdrift.tables.histograms import FactFinder, HistogramAxis, cells_of_rows, find_facts, fit_axes
 from gapdrift.tables.order import consecutive_rows_note
 from gapdrift.tables.schema import CategoryRule, Schema, learn_schema
 
@@ -67,6 +67,9 @@ MAX_DESCRIBED = 4_096
 
 MAX_NEW, MAX_NAMED = 50, 5
 """New categories of a column that a result holds, and that a note names, at most: the most frequent ones."""
+
+PRODUCT_KURTOSIS, SQUARE_KURTOSIS = 6.0, 12.0
+"""Excess kurtosis of the product of two independent Gaussian scores, and of the square of one."""
 
 ENCODED_ROWS = 65_536
 """Rows of a large table encoded at once."""
@@ -182,6 +185,17 @@ class DriftReference:
     @cached_property
     def _counter(self) -> Counter:
         return Counter(self.profile, self.histogram_axes)
+
+    def comparison(self, window: Evidence) -> Comparison:
+        """The evidence of a window beside that of the reference, ready to be tested."""
+        return make_comparison(
+            self.profile,
+            (self.shape, self.crossed_shape),
+            (self.values_null, self.missing_null, self.observed_null),
+            self.histogram_axes,
+            self.evidence,
+            window,
+        )
 
     def test(self, window: Evidence, alpha: float) -> DriftResult:
         """Result of the evidence of a window against that of the reference."""
@@ -354,6 +368,9 @@ def _shape(profile: Profile, powers: Matrix, n_rows: int) -> Shape:
     # Two rare values that never met would seem to vary little: their product is at least as heavy as they are.
     heavy = np.minimum(kurtosis[layout.location][profile.paired], 1e9) + 3.0
     kurtosis[layout.dependence] = np.maximum(kurtosis[layout.dependence], heavy[first] * heavy[second] - 3.0)
+    # A few rows show less by chance: products would be tested that happen to vary little in the reference.
+    least = np.where(first == second, SQUARE_KURTOSIS, PRODUCT_KURTOSIS)
+    kurtosis[layout.dependence] = np.maximum(kurtosis[layout.dependence], least)
     indicator = np.zeros(layout.size, dtype=bool)
     low, unit_of_two = _two_scores(profile)
     # A column that was constant in the reference is an indicator too: of any other value.
@@ -404,10 +421,8 @@ def _count(counter: Counter, schema: Schema, origin: str, table: Any, *, pool_si
         return Evidence(len(rows), counter.count([rows], len(rows)), origin, rows.notes, facts)
     source = Table.read(table)
     notes: set[str] = set()
-    found: list[Facts] = []
 
-    def parts(*, plain: bool) -> Iterator[Encoded | Matrix]:
-        found[:] = [empty_facts(len(schema.columns))]
+    def parts(finder: FactFinder, *, plain: bool) -> Iterator[Encoded | Matrix]:
         for start in range(0, max(source.n_rows, 1), ENCODED_ROWS):
             part = source.slice(start, start + ENCODED_ROWS) if source.n_rows > ENCODED_ROWS else source
             chunks: Iterable[Encoded | Matrix] | None = numeric_chunks(part, schema, notes, CHUNK) if plain else None
@@ -417,14 +432,18 @@ def _count(counter: Counter, schema: Schema, origin: str, table: Any, *, pool_si
                 chunks = [rows]
             for chunk in chunks:
                 yield chunk
-                found[0] += find_facts(chunk, counter.histogram_axes, schema.owner)
+                finder.add(chunk)
+
+    def count(*, plain: bool) -> Evidence:
+        finder = FactFinder(counter.histogram_axes, schema.owner, machine_code(source.n_rows))
+        sums = counter.count(parts(finder, plain=plain), source.n_rows)
+        return Evidence(source.n_rows, sums, origin, frozenset(notes), finder.facts())
 
     try:
-        sums = counter.count(parts(plain=True), source.n_rows)
+        return count(plain=True)
     except OutOfRangeError:
         # Encoding says which number it is.
-        sums = counter.count(parts(plain=False), source.n_rows)
-    return Evidence(source.n_rows, sums, origin, frozenset(notes), found[0])
+        return count(plain=False)
 
 
 def _fingerprint(schema: Schema, profile: Profile, histogram_axes: tuple[HistogramAxis, ...]) -> str:
@@ -442,14 +461,7 @@ def _undetermined(reference: DriftReference, window: Evidence, alpha: float) -> 
 
 
 def _test(reference: DriftReference, window: Evidence, alpha: float) -> DriftResult:
-    comparison = make_comparison(
-        reference.profile,
-        (reference.shape, reference.crossed_shape),
-        (reference.values_null, reference.missing_null, reference.observed_null),
-        reference.histogram_axes,
-        reference.evidence,
-        window,
-    )
+    comparison = reference.comparison(window)
     tests = _only_seen(feature_tests(comparison), comparison)
     values = _hardly_seen(values_finding(comparison), comparison)
     missingness = missingness_finding(comparison)

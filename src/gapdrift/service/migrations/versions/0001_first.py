@@ -18,6 +18,7 @@ def upgrade() -> None:
         sa.Column("title", sa.String(length=400), nullable=False),
         sa.Column("created", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_service_projects")),
+        sqlite_autoincrement=True,
     )
     op.create_index(op.f("ix_service_projects_slug"), "service_projects", ["slug"], unique=True)
     op.create_table(
@@ -29,6 +30,7 @@ def upgrade() -> None:
         sa.Column("disabled", sa.Boolean(), nullable=False),
         sa.Column("created", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_service_users")),
+        sqlite_autoincrement=True,
     )
     op.create_index(op.f("ix_service_users_name"), "service_users", ["name"], unique=True)
     op.create_table(
@@ -46,6 +48,7 @@ def upgrade() -> None:
             ["project_id"], ["service_projects.id"], name=op.f("fk_service_audit_project_id"), ondelete="CASCADE"
         ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_service_audit")),
+        sqlite_autoincrement=True,
     )
     op.create_index(op.f("ix_service_audit_project_id_id"), "service_audit", ["project_id", "id"], unique=False)
     op.create_table(
@@ -95,6 +98,7 @@ def upgrade() -> None:
             ["project_id"], ["service_projects.id"], name=op.f("fk_service_monitors_project_id"), ondelete="CASCADE"
         ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_service_monitors")),
+        sqlite_autoincrement=True,
     )
     op.create_index(
         op.f("ix_service_monitors_project_id_name"), "service_monitors", ["project_id", "name"], unique=True
@@ -125,6 +129,7 @@ def upgrade() -> None:
             ["project_id"], ["service_projects.id"], name=op.f("fk_service_sinks_project_id"), ondelete="CASCADE"
         ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_service_sinks")),
+        sqlite_autoincrement=True,
     )
     op.create_index(op.f("ix_service_sinks_project_id"), "service_sinks", ["project_id"], unique=False)
     op.create_table(
@@ -143,6 +148,7 @@ def upgrade() -> None:
             ["project_id"], ["service_projects.id"], name=op.f("fk_service_tokens_project_id"), ondelete="CASCADE"
         ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_service_tokens")),
+        sqlite_autoincrement=True,
     )
     op.create_index(op.f("ix_service_tokens_digest"), "service_tokens", ["digest"], unique=True)
     op.create_table(
@@ -169,6 +175,7 @@ def upgrade() -> None:
             ["project_id"], ["service_projects.id"], name=op.f("fk_service_alarms_project_id"), ondelete="CASCADE"
         ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_service_alarms")),
+        sqlite_autoincrement=True,
     )
     op.create_index(
         op.f("ix_service_alarms_monitor_id_number"), "service_alarms", ["monitor_id", "number"], unique=True
@@ -205,6 +212,7 @@ def upgrade() -> None:
             ["monitor_id"], ["service_monitors.id"], name=op.f("fk_service_mutes_monitor_id"), ondelete="CASCADE"
         ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_service_mutes")),
+        sqlite_autoincrement=True,
     )
     op.create_index(op.f("ix_service_mutes_monitor_id"), "service_mutes", ["monitor_id"], unique=False)
     op.create_table(
@@ -257,6 +265,7 @@ def upgrade() -> None:
             ["monitor_id"], ["service_monitors.id"], name=op.f("fk_service_references_monitor_id"), ondelete="CASCADE"
         ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_service_references")),
+        sqlite_autoincrement=True,
     )
     op.create_index(
         op.f("ix_service_references_monitor_id_version"), "service_references", ["monitor_id", "version"], unique=True
@@ -280,6 +289,8 @@ def upgrade() -> None:
         sa.Column("values_effect", sa.Double(), nullable=True),
         sa.Column("missing_p", sa.Double(), nullable=True),
         sa.Column("missing_effect", sa.Double(), nullable=True),
+        sa.Column("concept_p", sa.Double(), nullable=True),
+        sa.Column("concept_effect", sa.Double(), nullable=True),
         sa.Column("adapted", sa.Boolean(), nullable=False),
         sa.Column("reference_id", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("first_pane", sa.BigInteger(), autoincrement=False, nullable=True),
@@ -313,6 +324,7 @@ def upgrade() -> None:
             ["alarm_id"], ["service_alarms.id"], name=op.f("fk_service_comments_alarm_id"), ondelete="CASCADE"
         ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_service_comments")),
+        sqlite_autoincrement=True,
     )
     op.create_index(op.f("ix_service_comments_alarm_id"), "service_comments", ["alarm_id"], unique=False)
     op.create_table(
@@ -333,6 +345,7 @@ def upgrade() -> None:
             ["sink_id"], ["service_sinks.id"], name=op.f("fk_service_deliveries_sink_id"), ondelete="CASCADE"
         ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_service_deliveries")),
+        sqlite_autoincrement=True,
     )
     op.create_index(
         op.f("ix_service_deliveries_state_next_try"), "service_deliveries", ["state", "next_try"], unique=False
