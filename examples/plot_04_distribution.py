@@ -18,3 +18,4 @@ print(result.summary())
 
 # %%
 figure = result.plot("price")
+figure

@@ -72,7 +72,9 @@ def modules_after(statement):
 
 
 def test_links_of_the_documents_lead_somewhere():
+    """Without the site: what is made when it is built (pictures, gallery) is left to `make docs`."""
     root = Path(__file__).parents[1]
     for page in (*root.glob("*.md"), *root.glob("docs/**/*.md")):
         for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
-            assert (page.parent / target).exists(), f"{page.name}: {target}"
+            is_made = {"_generated", "gallery"} & {*Path(target).parts, *page.parts[-2:]}
+            assert is_made or (page.parent / target).exists(), f"{page.name}: {target}"

@@ -65,14 +65,13 @@ def demonstration() -> Drawn:
     for row, method in enumerate(found):
         for column, count in enumerate(method.alarms):
             colour = BLUE if right[row, column] else ORANGE
-            axes.add_patch(plt.Rectangle((column + 0.04, row + 0.12), 0.92, 0.76, color="#eef1f4"))
-            axes.add_patch(
-                plt.Rectangle((column + 0.04, row + 0.12), 0.92 * count / 20, 0.76, color=colour, alpha=0.85)
-            )
+            axes.add_patch(Rectangle((column + 0.04, row + 0.12), 0.92, 0.76, color="#eef1f4"))
+            axes.add_patch(Rectangle((column + 0.04, row + 0.12), 0.92 * count / 20, 0.76, color=colour, alpha=0.85))
             axes.text(
                 column + 0.5,
                 row + 0.5,
                 f"{count}" + ("" if right[row, column] else "  wrong"),
+                color="white" if count >= 12 else "black",
                 ha="center",
                 va="center",
             )
@@ -123,7 +122,7 @@ def selected() -> Drawn:
     table = gd.datasets.hide_mar(values, 0.4, rng, driver=0, strength=2.0)
     kept = ~np.isnan(table[:, 1])
     figure, axes = plt.subplots(figsize=(6.5, 2.8))
-    bins = np.linspace(-4, 4, 50)
+    bins = np.linspace(-4, 4, 50).tolist()
     axes.hist(values[:, 1], bins, color="#cdd9e5", label=f"all rows: mean {values[:, 1].mean():.2f}")
     axes.hist(
         table[kept, 1],
@@ -187,8 +186,8 @@ def chi_square() -> Drawn:
     found: dict[str, list[float]] = {"Pearson's chi-square": [], "Wald": []}
     variances = []
     for _ in range(400):
-        rows = rng.normal(size=(1_000, 2))
-        distances = np.linalg.norm(rows[:, None] - centres, axis=2)
+        points = rng.normal(size=(1_000, 2))
+        distances = np.linalg.norm(points[:, None] - centres, axis=2)
         degrees = gaussian(distances, 0.15)
         weights = degrees / degrees.sum(axis=1, keepdims=True)
         halves = weights[:500], weights[500:]
@@ -205,7 +204,7 @@ def chi_square() -> Drawn:
     left.bar(places + 0.2, seen, 0.4, color=BLUE, label="as it is")
     left.set(title="variance of the count of each bin", xlabel="bin", xticks=places)
     left.legend()
-    bins = np.linspace(0, 1, 21)
+    bins = np.linspace(0, 1, 21).tolist()
     for (name, values), colour in zip(found.items(), (GREY, BLUE), strict=True):
         right.hist(values, bins, histtype="step", lw=1.6, color=colour, label=name)
     right.axhline(20, color="#333", lw=0.8, ls=":")
@@ -223,8 +222,8 @@ def chi_square() -> Drawn:
 
 
 def _wald(reference: Any, window: Any) -> float:
-    sums = [(half.sum(axis=0), half.T @ half) for half in (reference, window)]
-    return compare_mean_weights(*sums, len(reference), len(window)).p_value
+    one, two = ((half.sum(axis=0), half.T @ half) for half in (reference, window))
+    return compare_mean_weights(one, two, len(reference), len(window)).p_value
 
 
 def scores() -> Drawn:
@@ -278,11 +277,11 @@ def matched_filter() -> Drawn:
     inverse = np.linalg.inv(np.corrcoef(pooled.T))
     matched = inverse @ z / np.sqrt(np.diag(inverse))
     figure, panels = plt.subplots(1, 2, figsize=(8.5, 2.8), sharey=True)
-    names = [f"{i + 1}{j + 1}" for i, j in pairs]
+    names = [f"{i + 1}, {j + 1}" for i, j in pairs]
     for axes, values, title in zip(
         panels, (z, matched), ("differences z of products", "matched filter R⁻¹ z"), strict=True
     ):
-        axes.bar(names, np.abs(values), color=[ORANGE if name == "12" else GREY for name in names])
+        axes.bar(names, np.abs(values), color=[ORANGE if name == "1, 2" else GREY for name in names])
         axes.axhline(norm.isf(0.025 / len(names)), color="#333", lw=0.8, ls=":")
         axes.set(title=title, xlabel="pair of columns")
     return figure, {}
@@ -350,7 +349,8 @@ def batches() -> Drawn:
     right.semilogy(places, p_days, "o", color=BLUE, label="compared with the usual variation")
     right.axhline(0.05, color="#333", lw=0.8, ls=":")
     right.set(xlabel="day", title="p-value (1e-12 where smaller)")
-    right.legend(fontsize=8)
+    right.set_ylim(1e-16, 9.0)
+    right.legend(fontsize=8, loc="lower center", ncols=2)
     rows = [
         [
             "rows taken as independent",

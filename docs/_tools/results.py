@@ -97,10 +97,11 @@ def power(folder: Path) -> str:
     """Drift found, averaged over severities 1 and more."""
     rows = [row for row in read(folder / "power.csv") if float(row["severity"]) > 0]
     columns = "with gaps", "complete", "MMD complete"
-    kinds = [
-        [kind, [row for row in rows if row["drift"] == kind]] for kind in dict.fromkeys(row["drift"] for row in rows)
-    ]
-    cells = [[name, *(f"{mean(part, column):.3f}" for column in columns)] for name, part in [*kinds, ["average", rows]]]
+    kinds = {
+        kind: [row for row in rows if row["drift"] == kind] for kind in dict.fromkeys(row["drift"] for row in rows)
+    }
+    parts = kinds | {"average": rows}
+    cells = [[name, *(f"{mean(part, column):.3f}" for column in columns)] for name, part in parts.items()]
     return markdown(["drift", "DriftDetector, with missing cells", "DriftDetector, complete", "MMD, complete"], cells)
 
 
