@@ -21,6 +21,7 @@ from gapdrift.models.normal_scores import fit_normal_scores
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt
+from matplotlib.patches import Rectangle
 
 BLUE, ORANGE, GREY, GREEN = "#0b5fa5", "#d9641e", "#8a94a0", "#2e8b57"
 STYLE = {
@@ -217,7 +218,7 @@ def chi_square() -> Drawn:
     table = markdown(["test", "false alarms at 0.05", "median p-value (0.50 is right)"], rows)
     return figure, {
         "chi-square": table,
-        "chi-square-ratio": f"Here the counts vary by {ratio} of what Pearson's test assumes.\n",
+        "chi-square-ratio": f"The variance of these counts is {ratio} times what Pearson's test assumes.\n",
     }
 
 

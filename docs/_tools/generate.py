@@ -4,6 +4,7 @@
 ``docs/reference/python``, the pages of public names; neither is kept in the repository.
 """
 
+import re
 import shutil
 from functools import cached_property
 from importlib import import_module
@@ -95,4 +96,6 @@ def own_members(thing: type) -> list[str]:
         for name, member in vars(base).items()
         if callable(member) or isinstance(member, DESCRIPTORS)
     )
-    return [name for name in dict.fromkeys(found) if not name.startswith("_")]
+    attributes = (thing.__doc__ or "").partition("Attributes\n")[2].partition("Notes\n")[0].partition("Examples\n")[0]
+    told = re.findall(r"^ *(\w+) : ", attributes, re.MULTILINE)
+    return [name for name in dict.fromkeys(found) if not name.startswith("_") and name not in told]
