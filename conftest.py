@@ -14,7 +14,9 @@ collect_ignore = ["docs/conf.py", "docs/_tools", "docs/gallery", "examples"]
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> "Pages | None":
     """README.md and the pages below docs, except those that are put together when the site is built."""
     path = file_path.relative_to(ROOT) if file_path.is_relative_to(ROOT) else file_path
-    is_page = path == Path("README.md") or (path.parts[0] == "docs" and path.parts[1] not in ("_generated", "gallery"))
+    is_page = path == Path("README.md") or (
+        path.parts[0] == "docs" and {"_generated", "gallery", "python"}.isdisjoint(path.parts)
+    )
     return Pages.from_parent(parent, path=file_path) if is_page and path.suffix == ".md" else None
 
 

@@ -23,8 +23,8 @@ OPENING = re.compile(r"^(?P<fence>`{3,})(?:\{code-block\}\s*)?(?P<language>[\w-]
 NOT_RUN = re.compile(r"<!-- not run: (.+) -->")
 TIME_LIMIT = 300
 LOOSE = (
-    (re.compile(r"\bp [=<] [\d.e-]+\d"), "p"),
-    (re.compile(r"\beffect size [\d.]+\d"), "effect size"),
+    (re.compile(r"\bp [=<] (?:\.\.\.|[\d.e-]+\d)"), "p"),
+    (re.compile(r"\beffect size (?:\.\.\.|[\d.]+\d)"), "effect size"),
     (re.compile(r"^(\d+ +[\d,]+ to [\d,]+ +\w+)(?: +(?:< 1e-9|[\d.e-]+)){4}", re.MULTILINE), r"\1"),
 )
 """P-values and effect sizes of summaries and of tables of a history: every change of a detector moves them a little."""
