@@ -117,8 +117,8 @@ def test_a_csv_window_is_read_as_the_reference_was_and_says_what_it_took_for_mis
     note = "Column 'wind' has 10 cell(s) that are not numbers, such as 'broken': they count as missing."
     assert note in result.warnings
     fitted = gd.DriftDetector(random_state=0).fit(tmp_path / "rows.csv")
-    assert note in fitted.warnings_
-    assert note in fitted.test(window).warnings
+    assert f"Reference: {note}" in fitted.warnings_
+    assert f"Reference: {note}" in fitted.test(window).warnings
     all_words = window.assign(wind="broken")
     all_words.to_csv(tmp_path / "words.csv", index=False)
     features = {feature.name: feature for feature in detector.test(tmp_path / "words.csv").features}
