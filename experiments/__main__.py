@@ -59,7 +59,8 @@ def _table(options: argparse.Namespace, _: object) -> None:
         for protocol in _protocols(options.protocol):
             table = TABLES[name](protocol, options.results)
             rows = [dict(zip(_columns(table.header), row, strict=True)) for row in table.rows]
-            write_rows(options.results / protocol / f"table-{name}.csv", rows)
+            if rows:
+                write_rows(options.results / protocol / f"table-{name}.csv", rows)
             print(f"\n{table.title}\n\n{table.to_markdown()}")
 
 
