@@ -8,7 +8,6 @@ from gapdrift.inference.batches import (
     batches_needed,
     fit_variation,
     judge_window,
-    rank_p_value,
 )
 
 
@@ -45,21 +44,6 @@ def test_a_window_far_off_is_found():
     assert judgement.p_value < 0.01
     assert judgement.values < 0.01 < judgement.missingness
     assert int(np.abs(judgement.residuals["a"]).argmax()) == 0
-
-
-def test_ranks():
-    others = np.random.default_rng(0).random(19)
-    found = [rank_p_value(others, own) for own in (1e-12, *(np.sort(others) + 1e-6), 1.0)]
-    assert np.all(np.diff(found) >= 0)
-    assert found[0] < 1 / 20
-    # Equal scores share their places.
-    assert rank_p_value(np.ones(9), 1.0) == 1.0
-
-
-def test_ranks_are_uniform_where_all_scores_are():
-    rng = np.random.default_rng(1)
-    found = [rank_p_value(draw[:-1], float(draw[-1])) for draw in rng.random((2_000, 12))]
-    assert stats.kstest(found, "uniform").pvalue > 0.001
 
 
 def test_statistics_that_never_vary_say_nothing():
@@ -118,11 +102,51 @@ def test_seasons_are_taken_off():
 
 def test_many_batches_are_left_out_in_folds():
     rng = np.random.default_rng(6)
-    a = rng.normal(size=(600, 3))
+    variation = fit_variation(table_of({"a": rng.normal(size=(600, 3))}), BLOCKS[:1])
+    found = variation.block("a").p_values
+    assert found.shape == (600, 2)
+    assert 0.45 < np.mean(found < 0.5) < 0.55
+
+
+def test_batches_that_follow_each_other_are_scored_without_their_neighbours():
+    rng = np.random.default_rng(8)
+    walk = np.cumsum(rng.normal(size=(41, 4)), axis=0)
+    shuffled = rng.permutation(walk[:-1])
+    window = table_of({"a": walk[-1:]})
+    in_order = judge_window(fit_variation(table_of({"a": walk[:-1]}), BLOCKS[:1]), window)
+    at_random = judge_window(fit_variation(table_of({"a": shuffled}), BLOCKS[:1]), window)
+    assert in_order.p_value > at_random.p_value
+
+
+def test_a_statistic_that_few_batches_have_is_not_compared():
+    rng = np.random.default_rng(9)
+    a = rng.normal(size=(20, 3))
+    a[3:, 0] = np.nan
     variation = fit_variation(table_of({"a": a}), BLOCKS[:1])
-    scores = variation.block("a").scores
-    assert scores.shape == (600, 2)
-    assert 0.8 < scores[:, 0].mean() < 1.2
+    judgement = judge_window(variation, table_of({"a": np.array([[50.0, 0.0, 0.0]])}))
+    assert judgement.residuals["a"][0] == 0.0
+    assert judgement.p_value > 0.05
+
+
+def test_what_one_statistic_has_beyond_the_others_is_found():
+    rng = np.random.default_rng(10)
+    common = rng.normal(size=(41, 1))
+    a = common + 0.1 * rng.normal(size=(41, 4))
+    a[-1] = [1.2, 0.0, 0.0, 0.0]
+    turned = Block("a", 1e-3, 0.5, 1.0, turn=np.eye(4))
+    judgement = judge_window(fit_variation(table_of({"a": a[:-1]}), (turned,)), table_of({"a": a[-1:]}))
+    plain = judge_window(fit_variation(table_of({"a": a[:-1]}), (Block("a", 1e-3, 0.0, 1.0),)), table_of({"a": a[-1:]}))
+    assert int(np.abs(judgement.residuals["a"]).argmax()) == 0
+    assert judgement.p_value < 0.01 < plain.p_value
+
+
+def test_only_rises_count_where_it_is_said():
+    rng = np.random.default_rng(11)
+    block = Block("a", 1.0, 0.0, 1.0, upward=1.0)
+    variation = fit_variation(table_of({"a": rng.normal(size=(30, 2))}), (block,))
+    risen, fallen = (judge_window(variation, table_of({"a": np.full((1, 2), away)})) for away in (8.0, -8.0))
+    assert risen.p_value < 0.01
+    assert fallen.p_value > 0.5
 
 
 def test_more_statistics_than_batches():

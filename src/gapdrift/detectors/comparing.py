@@ -10,7 +10,13 @@ __all__ = ["compare"]
 
 
 def compare(
-    reference: Any, window: Any, *, alpha: float = 0.05, random_state: RandomState = 0, **settings: Any
+    reference: Any,
+    window: Any,
+    *,
+    alpha: float = 0.05,
+    random_state: RandomState = 0,
+    mismatch: str = "error",
+    **settings: Any,
 ) -> DriftResult:
     """Result of a window against a reference, in one call.
 
@@ -23,6 +29,8 @@ def compare(
         Rate of false alarms.
     random_state : int, numpy Generator, RandomState or None, default 0
         A number, so that the same tables give the same result; a detector has None by default.
+    mismatch : {"error", "check"}, default "error"
+        Whether a window that lacks a column, or has one of another type, is an error or fails a check of the result.
     **settings
         Further parameters of `gapdrift.DriftDetector`: ``target``, ``categories``, ``ignore``, ``min_effect``, ...
 
@@ -39,4 +47,4 @@ def compare(
     True
     """
     detector = DriftDetector(alpha=alpha, random_state=random_state, **settings)
-    return detector.fit(reference).test(window)
+    return detector.fit(reference).test(window, mismatch=mismatch)

@@ -184,7 +184,7 @@ class UsualJudge:
             values=values,
             missingness=missingness,
             features=features,
-            warnings=(*plain.warnings, *self.usual.notes, *self._few_batches(plain.alpha)),
+            warnings=(*plain.warnings, *self.usual.notes, *self._few_batches(plain.alpha), *self._alike_batches()),
             usual=usual,
         )
 
@@ -195,6 +195,18 @@ class UsualJudge:
         return (
             f"The reference has {n_batches} batches, so that p-values below {1 / (n_batches + 1):.2g} rest on how "
             f"their scores fall off, not on ranks alone. For alpha {alpha:g}, {needed} batches are needed.",
+        )
+
+    def _alike_batches(self) -> tuple[str, ...]:
+        """A note where batches that follow each other are alike: they are fewer than they seem."""
+        alike = max((scored.alike for scored in self.variation.blocks), default=0.0)
+        if not alike:
+            return ()
+        remedy = "" if self.usual.calendar else "take off what the calendar explains (season=...), "
+        return (
+            f"Consecutive batches are alike (correlation {alike:.2f}): {len(self.usual.table)} of them say less of "
+            "what is usual than as many at random, and little of windows that come much later. Fit on a longer "
+            f"history, {remedy}or add batches as they come (with_batches, or a monitor that adapts).",
         )
 
     def _columns(self, plain: DriftResult, judgement: Judgement) -> tuple[tuple[FeatureFinding, ...], list[BatchStrip]]:

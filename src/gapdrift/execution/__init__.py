@@ -104,9 +104,9 @@ def engine_of(rows: Any) -> Engine | None:
 
 
 def reading_notes(rows: Any) -> tuple[str, ...]:
-    """Sentences about how rows were read, once they have been: files have some, other rows have none."""
+    """Sentences about how the rows of a reference were read, once they have been: of files there are some."""
     notes: tuple[str, ...] = rows.notes if type(rows).__name__ == "TableFiles" else ()
-    return notes
+    return tuple(f"Reference: {note}" for note in notes)
 
 
 def sample_note(n_rows: int, n_learned: int) -> str:

@@ -3,7 +3,6 @@
 `docs/guides/monitor.md` states every rule of this module for users.
 """
 
-import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -18,6 +17,16 @@ from gapdrift.counting.evidence import Evidence
 from gapdrift.detectors.base import Detector
 from gapdrift.errors import HistoryError, InputError, SchemaError
 from gapdrift.streaming.adaptation import refit
+from gapdrift.streaming.admission import (
+    SKIPPED,
+    check_columns,
+    check_evidence,
+    check_fits,
+    fingerprint_of,
+    notes_about_columns,
+    notes_about_skipped,
+    pane_of_times,
+)
 from gapdrift.streaming.buffer import RowBuffer
 from gapdrift.streaming.decisions import is_of_batches, make_decider
 from gapdrift.streaming.dependence import NeighbourCheck
@@ -36,17 +45,14 @@ from gapdrift.streaming.policy import check_detector, make_policy
 from gapdrift.streaming.rows import Rows, columns_of
 from gapdrift.streaming.sequential import ChangePoint
 from gapdrift.streaming.windows import WindowResult
-from gapdrift.tables.frame import Table, quote
-from gapdrift.tables.spans import Calendar, format_duration
+from gapdrift.tables.frame import quote
+from gapdrift.tables.spans import Calendar
 from gapdrift.tables.times import as_datetime, check_time, times_of
 
 __all__ = ["Monitor"]
 
 Given = ParamSpec("Given")
 Returned = TypeVar("Returned")
-
-SKIPPED = ("late", "duplicate", "untimed")
-"""Reasons for which rows are not counted."""
 
 
 def _one_at_a_time(
@@ -173,7 +179,7 @@ class Monitor:
         self._neighbours = NeighbourCheck(-(-grid.window // grid.step))
         self._columns = columns_of(detector)
         self._new_reference: bytes | None = None
-        self._fingerprint = _fingerprint(detector)
+        self._fingerprint = fingerprint_of(detector)
         self._position = 0
         self._lock = RLock()
         # Rows that come one by one have no order in time that could be known before they are read.
@@ -246,8 +252,9 @@ class Monitor:
         batch = read_batch(rows, columns.names, columns.named, policy.time_column, policy.key_column)
         given = self._with_times(Rows.read(batch.table, columns.names), batch)
         if not checked:
-            self._check(batch.table, given if batch.untimed is None else given.take(~batch.untimed))
-        notes = self._notes_about_columns(batch.table)
+            timed = given if batch.untimed is None else given.take(~batch.untimed)
+            check_columns(self.detector, columns, batch.table, timed)
+        notes = notes_about_columns(columns, batch.table)
         decided: list[WindowResult] = []
         first = self._position
         for step in self._steps(batch):
@@ -296,7 +303,13 @@ class Monitor:
         ['calm']
         """
         self._read_buffer()
-        number, high = self._pane_of_evidence(evidence, times)
+        check_evidence(self.detector, self._policy, evidence)
+        if self._policy.timed:
+            number, last = pane_of_times(self._policy, self._calendar, times)
+            high = max(self._latest_time, last)
+        else:
+            check_fits(self._policy, evidence, self.room or 0, times)
+            number, high = self._closed, self._latest_time
         n_rows = evidence.n_rows
         if n_rows == 0:
             return self._remember_zones([])
@@ -359,7 +372,7 @@ class Monitor:
         self.detector = self._original_detector = detector
         self._new_reference, self._streak = None, 0
         self._forget_windows()
-        self._fingerprint = _fingerprint(detector)
+        self._fingerprint = fingerprint_of(detector)
         return dropped
 
     @_one_at_a_time
@@ -467,37 +480,6 @@ class Monitor:
         """A copy has a lock of its own."""
         vars(self).update(state, _lock=RLock())
 
-    def _pane_of_evidence(self, evidence: Evidence, times: tuple[datetime, datetime] | None) -> tuple[int, int]:
-        """Number of the pane that evidence belongs to, and the latest time with it; unusable evidence is an error."""
-        self.detector.evidence_.check_like(evidence)
-        unusable = [name for name in ("key_column", "adapt") if getattr(self._policy, name) is not None]
-        if unusable:
-            raise InputError(f"A monitor with {' and '.join(unusable)} needs rows, not evidence. Give it rows.")
-        if self._policy.timed:
-            return self._timed_pane_of_evidence(times)
-        if times is not None:
-            raise InputError("The evidence has times, but the monitor has windows of rows. Leave the times out.")
-        room = self.room or 0
-        if evidence.n_rows > room:
-            raise InputError(
-                f"The evidence has {evidence.n_rows} rows, but the open pane takes {room} more, and evidence cannot "
-                f"be divided. Count {room} rows first, then at most {self._policy.grid.pane} at a time."
-            )
-        return self._closed, self._latest_time
-
-    def _timed_pane_of_evidence(self, times: tuple[datetime, datetime] | None) -> tuple[int, int]:
-        if times is None:
-            raise InputError("Windows of time need the times of the earliest and the latest row of the evidence.")
-        first, last = map(check_time, times)
-        number = self._calendar.number_of(first)
-        if first > last or number != self._calendar.number_of(last):
-            pane = self._policy.grid.length(1)
-            raise InputError(
-                f"The evidence has rows from {times[0]} to {times[1]}, expected rows of one pane of {pane}, since "
-                "evidence cannot be divided. Count the rows of each pane by themselves."
-            )
-        return number, max(self._latest_time, last)
-
     @property
     def _calendar(self) -> Calendar:
         calendar = self._policy.grid.calendar
@@ -511,21 +493,6 @@ class Monitor:
             return steps_by_time(batch, *after, self._policy.lateness, self._keys)
         pane = self._panes.get(self._closed)
         return steps_by_rows(batch, self._closed, 0 if pane is None else pane.n_rows, grid.pane, self._keys)
-
-    def _check(self, table: Table, rows: Rows) -> None:
-        """Raise an error if rows cannot be counted."""
-        absent = [name for name in self._columns.names if name not in table.names]
-        if absent and table.named and self._columns.named:
-            raise SchemaError(
-                f"The rows lack the column(s) {quote(absent)} of the reference; they have {quote(table.names)}. Add "
-                "them (all missing, if they were not recorded), or fit without them."
-            )
-        self.detector.check_rows(rows.table())
-
-    def _notes_about_columns(self, table: Table) -> set[str]:
-        known = {*self._columns.names, *self._columns.ignored}
-        extra = [name for name in table.names if name not in known] if table.named else []
-        return {f"Column {name!r} is not in the reference and was ignored." for name in extra}
 
     def _take(self, rows: Rows, notes: set[str], step: Step, first: int) -> None:
         """Add the rows of a step to their panes."""
@@ -607,20 +574,11 @@ class Monitor:
             duplicate_rows=self._skipped_since["duplicate"],
             untimed_rows=self._skipped_since["untimed"],
             reference=self.detector.evidence_.origin,
-            warnings=self._notes_about_skipped(),
+            warnings=notes_about_skipped(self._policy, self._skipped_since),
             start=bounds[0],
             end=bounds[1],
             **facts,
         )
-
-    def _notes_about_skipped(self) -> tuple[str, ...]:
-        late = format_duration(self._policy.lateness) if self._policy.timed else ""
-        reasons = {
-            "late": f"came later than the lateness of {late} allows and were not counted.",
-            "duplicate": "had the key of an earlier row and were not counted.",
-            "untimed": "had no time and were not counted.",
-        }
-        return tuple(f"{count} row(s) {reasons[kind]}" for kind, count in self._skipped_since.items() if count)
 
     def _adapt(self, window: WindowResult, start: int, end: int) -> WindowResult:
         """The window, after fitting a new reference if enough consecutive windows were in the drift zone."""
@@ -673,13 +631,3 @@ class Monitor:
         zones = {window.zone for window in decided}
         self.drift_detected, self.warning_detected = "drift" in zones, "warning" in zones
         return tuple(decided)
-
-
-def _fingerprint(detector: Detector) -> str:
-    evidence = detector.evidence_
-    # A monitor chooses alpha itself, and another version of gapdrift need not decide otherwise.
-    settings = {name: value for name, value in detector.plain_settings().items() if name not in {"alpha", "version"}}
-    digest = hashlib.sha256(repr((evidence.n_rows, sorted(settings.items()))).encode())
-    for name in sorted(evidence.sums):
-        digest.update(evidence.sums[name].tobytes())
-    return f"{evidence.origin}-{digest.hexdigest()[:16]}"

@@ -18,8 +18,8 @@ __all__ = ["BatchStatistics"]
 
 Sums = Mapping[str, Vector]
 
-RIDGE = 0.05
-"""Share of the identity in the covariance by which location is turned."""
+RIDGE = 0.02
+"""Smallest variance within batches of a combination of columns that is told apart, over that of one column."""
 
 ASSOCIATION_RIDGE = 0.3
 """The same for how well columns follow the others within one batch: it has few rows."""
@@ -30,15 +30,26 @@ SMALLEST_SHARE = 0.02
 MAX_CORRELATIONS = 300
 """Pairs of columns whose correlations are compared one by one, at most."""
 
+MIN_OBSERVED = 0.25
+"""Share of a column's cells in a batch below which its relations to others are those of the model, not of the batch."""
+
+MIN_SEEN = 0.8
+"""Share of the rows of batches in which a column is observed so often, at least, or its mean is not compared."""
+
+MIN_CELLS = 10
+"""Cells of a column in a batch below which nothing is said of it alone."""
+
 
 class BatchStatistics:
     """Statistics of batches, in blocks.
 
-    - *location*: means of expected scores, of each column given the others: residuals of the regression on them within
-      batches, since what batches have in common is that columns go together in them;
+    - *location*: means of expected scores, of each column of numbers beyond all others: by how columns go together
+      within batches and between them;
     - *products*: means of squares and products of scores, for panes of dependent rows;
     - *scales*: logarithms of the standard deviations within the batch;
-    - *associations*: how well each column follows all others within the batch, log(1 - R^2) / 2;
+    - *associations*: how well each column follows all others within the batch, log(1 - R^2) / 2; of a category, the
+      mean over its columns of the matrix. Only columns that follow the others less count: how closely they do when
+      little else happens varies much;
     - *correlations*: Fisher's z of all pairs within the batch, where columns are few;
     - *bins*: shares, arcsine of the root;
     - *columns*: mean and spread of the scores of observed cells, shares of categories: of each column alone;
@@ -56,6 +67,9 @@ class BatchStatistics:
         self.basis = basis
         self.paired, self.is_number = profile.paired, ~profile.is_category[profile.paired]
         self.owner = profile.owner[profile.paired]
+        self.associated, self.first_of_owner, self.n_of_owner = np.unique(
+            self.owner, return_index=True, return_counts=True
+        )
         first, second = np.triu_indices(len(self.paired), k=1)
         apart = (self.owner[first] != self.owner[second]) & (len(first) <= MAX_CORRELATIONS)
         self.first, self.second = first[apart], second[apart]
@@ -78,11 +92,13 @@ class BatchStatistics:
         variance = np.maximum(np.diag(covariance), SMALLEST_SHARE * self.total_variance)
         correlation = covariance / np.sqrt(np.outer(variance, variance))
         sums, n_rows = evidence.sums, evidence.n_rows
+        unseen = sums["missing"][self.associated] > (1.0 - MIN_OBSERVED) * n_rows
+        own = np.add.reduceat(_associations(correlation), self.first_of_owner) / self.n_of_owner
         return {
             "location": means,
             "products": self._products(means, covariance),
             "scales": 0.5 * np.log(variance[self.is_number]),
-            "associations": _associations(correlation),
+            "associations": np.where(unseen, np.nan, own),
             "correlations": np.arctanh(np.clip(correlation[self.first, self.second], -0.98, 0.98)),
             "bins": _arcsine(sums["bins"] / n_rows),
             "columns": self._columns(sums["cells"]),
@@ -91,8 +107,10 @@ class BatchStatistics:
         }
 
     def within(self, evidence: Evidence) -> Mapping[str, Matrix]:
-        """Sums of products within one batch; those of several batches add up."""
-        return {"location": self._moments(evidence)[1] * evidence.n_rows}
+        """Sums of products within one batch, and its rows where a column is observed; those of batches add up."""
+        observed = evidence.sums["missing"][self.owner] <= (1.0 - MIN_OBSERVED) * evidence.n_rows
+        products = self._moments(evidence)[1] * evidence.n_rows
+        return {"location": products, "observed": np.where(observed, float(evidence.n_rows), 0.0)}
 
     def blocks(self, within: Mapping[str, Matrix], n_rows: float, *, as_panes: bool = False) -> tuple[Block, ...]:
         """How the statistics are compared.
@@ -107,20 +125,21 @@ class BatchStatistics:
             Whether batches are panes of dependent rows, which are shorter than windows: spreads and correlations within
             them are smaller than those within a window, so that means of plain products are compared instead.
         """
-        turn, row_variance = _innovations(within["location"] / n_rows)
-        location = Block("location", row_variance, 1.0, 0.5, turn=turn)
-        rates = Block("rates", 0.25, 0.5, 0.5, of_values=False)
+        turn = self._whitening(within["location"] / n_rows, within["observed"] / n_rows)
+        location = Block("location", 0.5, 0.6, 1.0, turn=turn)
+        rates = Block("rates", 0.25, 1.0, 0.6, of_values=False)
         if as_panes:
             return location, Block("products", 0.2, 0.5, 0.5), Block("columns", 0.2, 0.0, 0.0), rates
+        of_categories = sum(not axis.edges for axis in self.axes) / max(len(self.axes), 1)
         return (
             location,
-            Block("scales", 0.2, 0.2, 0.4),
-            Block("associations", 0.1, 0.0, 1.0),
-            Block("correlations", 0.3, 0.6, 0.3),
-            Block("bins", 0.05, 0.2, 0.0),
-            Block("columns", 0.2, 0.0, 0.2),
+            Block("scales", 0.2, 0.0, 0.7),
+            Block("associations", 0.1, 0.0, 1.0, upward=1.0),
+            Block("correlations", 0.3, 0.2, 0.3),
+            Block("bins", 0.05, 0.05, 0.0),
+            Block("columns", 0.2, 0.0, 0.1 + 0.6 * of_categories),
             rates,
-            Block("patterns", 0.25, 0.5, 0.5, of_values=False),
+            Block("patterns", 0.25, 0.0, 0.2, of_values=False),
         )
 
     def column_tests(self, variation: Variation, residuals: Mapping[str, Vector]) -> tuple[Vector | None, Vector]:
@@ -139,12 +158,11 @@ class BatchStatistics:
             if len(entries):
                 found[place] = sidak(float(entries.min()), len(entries))
         alone = found.copy()
-        for name in ("location", "associations"):
+        for name, owner in (("location", self.owner), ("associations", self.associated)):
             if name in residuals:
-                surest = int(np.abs(residuals[name]).argmax())
-                freedom = variation.block(name).model.freedom
-                p_value = float(student_p_values(residuals[name][surest : surest + 1], freedom)[0])
-                column, p_value = int(self.owner[surest]), sidak(p_value, len(residuals[name]))
+                single = variation.block(name).model.entry_p_values(residuals[name][None])[0]
+                surest = int(single.argmin())
+                column, p_value = int(owner[surest]), sidak(float(single[surest]), len(single))
                 if p_value < np.delete(alone, column).min(initial=1.0):
                     found[column] = min(found[column], p_value)
         freedom = variation.block("rates").model.freedom
@@ -174,6 +192,21 @@ class BatchStatistics:
         means = sums["location"][self.paired] / n_rows
         return means, (sums["scatter"] + sums["hidden"]) / n_rows - np.outer(means, means)
 
+    def _whitening(self, covariance: Matrix, observed: Vector) -> Matrix:
+        """Map from means to uncorrelated ones of variance 1 within batches: of numbers, or of all where there are none.
+
+        Shares of categories are compared one by one: there are many of them, and batches are few. Columns that few
+        batches have are left out: their expected scores are those of the model.
+        """
+        usable = observed >= MIN_SEEN
+        chosen = np.flatnonzero(usable & self.is_number if (usable & self.is_number).any() else usable)
+        own = covariance[np.ix_(chosen, chosen)]
+        deviation = np.sqrt(np.maximum(np.diag(own), 1e-8))
+        values, vectors = np.linalg.eigh(own / np.outer(deviation, deviation))
+        turn = np.zeros((len(chosen), len(self.paired)))
+        turn[:, chosen] = (vectors / np.sqrt(np.maximum(values, 0.0) + RIDGE)).T / deviation
+        return turn
+
     def _prepare_columns(self, counts: Vector) -> None:
         """Prepare the scores of the cells of all columns of numbers, one after the other."""
         self.numbers = [place for place, axis in enumerate(self.axes) if axis.edges]
@@ -191,12 +224,12 @@ class BatchStatistics:
             powers = (counts, counts * scores, counts * scores**2)
             number, total, squares = (np.add.reduceat(power, self.number_starts) for power in powers)
             with np.errstate(divide="ignore", invalid="ignore"):
-                mean = np.where(number > 0, total / number, np.nan)
+                mean = np.where(number >= MIN_CELLS, total / number, np.nan)
                 spread = np.maximum(squares / number - mean**2, SMALLEST_SHARE)
             found[first[self.numbers]], found[first[self.numbers] + 1] = mean, 0.5 * np.log(spread)
         for place, axis in enumerate(self.axes):
             counts = cells[self.cells[place]]
-            if axis.labels and counts.sum():
+            if axis.labels and counts.sum() >= MIN_CELLS:
                 found[first[place] : first[place] + len(counts)] = _arcsine(counts / counts.sum())
         return found
 
@@ -237,14 +270,3 @@ def _associations(correlation: Matrix) -> Vector:
         ridged, inverse = (vectors * values) @ vectors.T, (vectors**2) @ (1.0 / values)
     found: Vector = -0.5 * np.log(np.maximum(inverse * np.diag(ridged), 1.0))
     return found
-
-
-def _innovations(covariance: Matrix) -> tuple[Matrix, Vector]:
-    """Map from means to what each column has beyond its regression on the others, and variances of one row."""
-    deviation = np.sqrt(np.maximum(np.diag(covariance), 1e-8))
-    correlation = covariance / np.outer(deviation, deviation)
-    values, vectors = np.linalg.eigh(correlation)
-    precision = (vectors / (np.maximum(values, 0.0) + RIDGE)) @ vectors.T
-    turn = precision / np.sqrt(np.diag(precision))[:, None]
-    row_variance = np.einsum("ij,jk,ik->i", turn, correlation, turn)
-    return turn / deviation, np.maximum(row_variance, 1e-6)

@@ -110,7 +110,7 @@ def say_usual(result: DriftResult) -> Phrase:
         return ()
     rows = "different from" if usual.rows_p_value < result.alpha else "like"
     more = "more" if usual.p_value < result.alpha else "no more"
-    but = "and" if (usual.rows_p_value < result.alpha) != (more == "more") else "but"
+    but = "but" if rows == "like" and more == "more" else "and"
     return (
         f"The window is {rows} the rows of the reference ({format_p_value(usual.rows_p_value)}), {but} {more} unusual "
         f"than its {usual.n_batches} batches ({usual.unit}) are among each other ({format_p_value(usual.p_value)}).",

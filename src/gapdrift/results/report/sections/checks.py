@@ -13,7 +13,8 @@ MAX_SHOWN = 40
 """Largest number of failed checks that are listed."""
 
 TITLES = {
-    "columns": "new columns",
+    "columns": "columns",
+    "types": "type of the cells",
     "duplicates": "duplicate rows",
     "missing": "missing cells",
     "categories": "new values",
@@ -33,7 +34,9 @@ def make_checks(report: Report) -> Section | None:
     start = f"{n_passed} of {format_count(len(checks), 'check')} passed with the default limits"
     if not failed:
         return Section(
-            KEY, TITLE, f"<p>{start}: columns, missing cells, new values, ranges, constants and duplicate rows.</p>"
+            KEY,
+            TITLE,
+            f"<p>{start}: columns, types, missing cells, new values, ranges, constants and duplicate rows.</p>",
         )
     heads = (Head("Column"), Head("Check"), Head("Found", "", "words"))
     table = render_table("Checks that failed", heads, [_make_row(check) for check in failed[:MAX_SHOWN]], kind="tests")
