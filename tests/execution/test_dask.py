@@ -77,3 +77,18 @@ def test_empty_partitions(window, detector):
     frame = dd.from_pandas(window, npartitions=4)
     some = frame[frame[window.columns[0]] > np.inf]
     assert detector.count(some).n_rows == 0
+
+
+def batches_of(window, n_partitions):
+    days = window.assign(day=np.random.default_rng(0).integers(20, size=len(window)))
+    fitted = gd.DriftDetector(random_state=0).fit(dd.from_pandas(days, npartitions=n_partitions), batches="day")
+    return fitted.usual_.table
+
+
+def test_batches_are_counted_where_they_are(window, client):
+    on_the_cluster = batches_of(window, 3)
+    assert on_the_cluster.n_rows.sum() == len(window)
+    client.close()
+    # The threads of Dask's own scheduler count at the same time.
+    by_threads = batches_of(window, 24)
+    np.testing.assert_array_equal(by_threads.n_rows, on_the_cluster.n_rows)
