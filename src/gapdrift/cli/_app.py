@@ -38,7 +38,8 @@ def app() -> None:
 
     Compares a window with a reference, both with missing values, and tells a change of the values from a change of
     what is missing.
-    Reads CSV (also compressed), Parquet and Feather files, folders and globs of them, in chunks.
+    Reads CSV (also compressed), Parquet and other files (see --format of a command), folders and globs of them, in
+    chunks.
 
     Exit codes: 0 done, 1 error, 3 drift (with --fail-on-drift), 4 undetermined (with --fail-on-undetermined, and always
     if there were no rows to compare).

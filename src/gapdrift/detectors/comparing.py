@@ -23,8 +23,8 @@ def compare(
     Parameters
     ----------
     reference, window : pandas, polars or pyarrow table, mapping of columns, or numpy array
-        Or rows that are not in memory, as in `gapdrift.DriftDetector.count`: a path of CSV, Parquet or Feather files,
-        a DuckDB relation, a polars LazyFrame, and so on.
+        Or rows that are not in memory, as in `gapdrift.DriftDetector.count`: a path of CSV, Parquet or other files, a
+        DuckDB relation, a polars LazyFrame, and so on.
     alpha : float, default 0.05
         Rate of false alarms.
     random_state : int, numpy Generator, RandomState or None, default 0

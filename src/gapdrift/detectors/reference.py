@@ -367,8 +367,12 @@ class ReferenceDetector(Detector):
             self._recognise(table)
             if n_rows > len(table):
                 compare_all_rows(self, engine.count(self.reference_.count, again, self), table)
+        return self._note_reading(again)
+
+    def _note_reading(self, rows: Any) -> Self:
+        """Add what was noted while rows that are not in memory were read."""
         reference: Any = self.reference_
-        return self._adopt(replace(reference, notes=(*execution.reading_notes(again), *reference.notes)))
+        return self._adopt(replace(reference, notes=(*execution.reading_notes(rows), *reference.notes)))
 
     def _recognise(self, rows: Any) -> Self:
         """Remember what the rows of the reference are like when they are counted as a window."""
@@ -390,11 +394,12 @@ class ReferenceDetector(Detector):
             self.reading_ = getattr(again, "reading", Reading())
             self._adopt(learn(sample))
             counter = BatchCounter(plan, self._count_batch, self.reference_.schema)
-            parts = [without_calendar(part) for part in engine.count(counter.count, again, counter)]
+            nothing = counter.count(Table.read(sample).slice(0, 0))
+            found = sum(engine.count(counter.count, again, counter), nothing)
             if n_rows > len(sample):
-                compare_all_rows(self, parts, sample)
-            self.usual_ = counter.usual(self.reference_.batch_statistics())
-            return self._adopt(self.reference_)
+                compare_all_rows(self, [without_calendar(found.whole)], sample)
+            self.usual_ = counter.usual(found.batches, self.reference_.batch_statistics())
+            return self._note_reading(again)
 
     def _count_batch(self, table: Any, calendar: SeasonTerms | None) -> Evidence:
         # As windows are counted: they are compared with batches.

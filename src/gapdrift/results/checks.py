@@ -192,7 +192,10 @@ def _check_type(feature: "FeatureFinding", differing: list[Mismatch], n_rows: in
 def _check_missing(feature: "FeatureFinding", limits: Limits) -> Check:
     share = feature.missing_window
     limit = feature.missing_reference + limits.max_missing_rise if limits.max_missing is None else limits.max_missing
-    words = f"{_percent(share)} of the cells are missing, expected at most {_percent(min(limit, 1.0))}."
+    most = min(limit, 1.0)
+    # As many digits as it takes to see that a limit is passed.
+    digits = next((n for n in range(3, 15) if share <= limit or f"{share:.{n}g}" != f"{most:.{n}g}"), 15)
+    words = f"{_percent(share, digits)} of the cells are missing, expected at most {_percent(most, digits)}."
     return Check("missing", feature.name, share <= limit, words)
 
 
@@ -229,5 +232,5 @@ def _check_range(feature: "FeatureFinding", limits: Limits) -> Iterator[Check]:
     yield Check("range", feature.name, inside, f"Values from {low:.6g} to {high:.6g}, expected {allowed}.")
 
 
-def _percent(share: float) -> str:
-    return f"{100.0 * share:.3g} %"
+def _percent(share: float, digits: int = 3) -> str:
+    return f"{100.0 * share:.{digits}g} %"
