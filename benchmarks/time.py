@@ -12,6 +12,7 @@ The thresholds of all three are moved until they alarm as often on untouched win
 """
 
 import argparse
+import json
 import os
 import resource
 import sys
@@ -28,7 +29,7 @@ from numpy.typing import NDArray
 from scipy.stats import f as f_distribution
 
 import gapdrift as gd
-from benchmarks._trials import add_arguments, outside, run, select, write_csv
+from benchmarks._trials import add_arguments, outside, read_journal, run, select, write_csv
 from experiments.distributions import DRIFTS
 from gapdrift.detectors.usual import UsualJudge, table_of
 from gapdrift.inference.batches import judge_window
@@ -431,21 +432,30 @@ def _bar(missed: bool) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_arguments(parser, trials=30)
-    parser.add_argument("--journal", type=Path, help="results are written here as they come; a stopped run goes on")
+    parser.add_argument(
+        "--journal",
+        type=Path,
+        help="results are written here as they come; a stopped run goes on, and --trials 0 reports what is there",
+    )
     options = parser.parse_args()
     names = [f"{name} {n}" for name, n in cells()]
     chosen = select([*names, "many"], options.only)
+    noted = [json.loads(task) for task in read_journal(options.journal)]
     lines: list[list[Any]] = []
     missed = 0
     for (cell, n_batches), name in zip(cells(), names, strict=True):
         if name not in chosen:
             continue
         tasks = [[cell, n_batches, options.seed + trial] for trial in range(options.trials)]
+        if not tasks:
+            tasks = [task for task in noted if task[:2] == [cell, n_batches]]
+        if not tasks:
+            continue
         more, short = report(cell, n_batches, run(measure, tasks, options.jobs, options.journal))
         for line in more:
             print("  ".join(map(str, line)), flush=True)
         lines, missed = [*lines, *more], missed + short
-    if "many" in chosen:
+    if "many" in chosen and options.trials:
         seconds, memory = many_batches()
         short = int(seconds > 60 or memory > 1)
         line = ["many", 10_000, "100 columns", 1, f"{seconds:.1f} s", f"{memory:.2f} GiB", "MISSED" if short else "ok"]
