@@ -43,9 +43,10 @@ from benchmarks._report import Bar, finish, left_out, say
 from benchmarks._requests import draw_requests
 from gapdrift.counting.evidence import Evidence
 from gapdrift.persistence.codec import pack_plain
-from gapdrift.service.access import create_token
+from gapdrift.service.access import add_user, begin_session, create_token
 from gapdrift.service.app import make_app
 from gapdrift.service.database import Database, now
+from gapdrift.service.guards import COOKIE
 from gapdrift.service.monitors import create_monitor, create_project
 from gapdrift.service.packing import pack_columns, pack_record
 from gapdrift.service.schema import alarms, evidence, monitors, pushes, windows
@@ -56,6 +57,7 @@ from gapdrift.storage import dumps
 
 COLUMNS, ROWS = 30, 500
 CLIENTS = 16
+DATABASES = ("SQLite", "PostgreSQL")
 EVIDENCE = "application/vnd.gapdrift.evidence"
 API = "api/v1/projects/own/monitors"
 
@@ -65,6 +67,7 @@ def main() -> None:
     parser.add_argument("--only", choices=PARTS, help="one part")
     parser.add_argument("--windows", type=int, default=100_000)
     parser.add_argument("--requests", type=int, default=10_000)
+    parser.add_argument("--on", choices=DATABASES, help="pages on one database")
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--seed", type=int, default=0)
@@ -130,9 +133,10 @@ def prepare(url: str, detector: gd.DriftDetector, settings: list[dict[str, Any]]
     return token, ids
 
 
-def call(address: str, token: str, body: bytes | None = None, **headers: str) -> tuple[int, bytes]:
+def call(address: str, token: str = "", body: bytes | None = None, **headers: str) -> tuple[int, bytes]:
     """Status and content of an answer."""
-    given = {"Authorization": f"Bearer {token}", **{name.replace("_", "-"): value for name, value in headers.items()}}
+    given = {name.replace("_", "-"): value for name, value in headers.items()}
+    given |= {"Authorization": f"Bearer {token}"} if token else {}
     request = urllib.request.Request(address, body, given)
     try:
         with urllib.request.urlopen(request, timeout=60) as answer:
@@ -157,8 +161,12 @@ def cpu_seconds(pid: int) -> float:
 
 def measure_pages(options: argparse.Namespace) -> list[Bar]:
     bars = []
-    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
-        bars += pages_on(str(Path(folder) / "large.db"), "SQLite", options)
+    chosen = [options.on] if options.on else DATABASES
+    if "SQLite" in chosen:
+        with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+            bars += pages_on(str(Path(folder) / "large.db"), "SQLite", options)
+    if "PostgreSQL" not in chosen:
+        return bars
     with tempfile.TemporaryDirectory(dir="/tmp") as folder:
         try:
             with postgres(Path(folder)) as url:
@@ -171,46 +179,24 @@ def measure_pages(options: argparse.Namespace) -> list[Bar]:
 def pages_on(url: str, name: str, options: argparse.Namespace) -> list[Bar]:
     say(f"{name}: filling {options.windows:,} windows")
     detector = fitted(COLUMNS)
-    token, (monitor,) = prepare(url, detector, [{"window": ROWS, "false_alarm_every": 1_000.0}])
+    _, (monitor,) = prepare(url, detector, [{"window": ROWS, "false_alarm_every": 1_000.0}])
     fill(url, monitor, detector, options.windows)
-    last, half = options.windows - 1, options.windows // 2
-    base = "projects/own/monitors/m0"
-    places = {
-        "overview": "",
-        "project": "projects/own",
-        "monitor": base,
-        "monitor, halfway back": f"{base}?before={half}",
-        "window": f"{base}/windows/{last}",
-        "column": f"{base}/column?name=c3",
-        "references": f"{base}/references",
-        "alarms": "projects/own/alarms",
-        "list of windows": f"{API}/m0/windows?limit=100&before={half}",
-        "drift windows": f"{API}/m0/windows?limit=100&zone=drift",
-        "full result": f"{API}/m0/windows/{last}",
-        "report": f"{API}/m0/windows/{last}/report",
-        "monitor by API": f"{API}/m0",
-        "alarms by API": "api/v1/projects/own/alarms",
-        "span of everything": f"{API}/m0/span",
-        "span of a third": f"{API}/m0/span?from={last // 3}&to={2 * last // 3}",
-        "two spans": f"{API}/m0/compare?before_from=0&before_to={half}&from={half}&to={last}",
-        "metrics": "metrics",
-    }
+    cookie = sign_in(url)
+    places = every_place(options.windows)
     with server(url) as (address, pid):
         times, cpu = {}, {}
         for what, place in places.items():
             say(f"{name}: {what}")
-            times[what], cpu[what] = time_of(address + place, token, pid)
+            times[what], cpu[what] = time_of(address + place, cookie, pid)
         say(f"{name}: {options.requests:,} requests")
-        quick = [
-            place
-            for what, place in places.items()
-            if what not in {"span of everything", "span of a third", "two spans"}
-        ]
-        for place in quick * 20:
-            call(address + place, token)
+        # What takes longer is asked a tenth as often.
+        quick = [place for what, place in places.items() if cpu[what] < 0.02]
+        asked = [*quick * 10, *(place for what, place in places.items() if cpu[what] >= 0.02)]
+        for place in asked[::-1] + asked:
+            call(address + place, Cookie=cookie)
         before = rss_mib(pid)
         for number in range(options.requests):
-            call(address + quick[number % len(quick)], token)
+            call(address + asked[number % len(asked)], Cookie=cookie)
         growth = rss_mib(pid) - before
     bars = [
         Bar(f"{name}: {what}, median ms", 1e3 * times[what], "<", 200, f"CPU {1e3 * cpu[what]:.0f} ms")
@@ -220,14 +206,65 @@ def pages_on(url: str, name: str, options: argparse.Namespace) -> list[Bar]:
     return [*bars, Bar(f"{name}: growth of memory, MiB", growth, "<", 16, note)]
 
 
-def time_of(address: str, token: str, pid: int, repeats: int = 15) -> tuple[float, float]:
+def sign_in(url: str) -> str:
+    """Cookie of an admin of the service."""
+    database = Database(url)
+    with database.write() as connection:
+        secret = begin_session(connection, add_user(connection, "ada", operator=True))
+    database.close()
+    return f"{COOKIE}={secret}"
+
+
+def every_place(count: int) -> dict[str, str]:
+    """Address of every page and of every call that reads, for a monitor with so many windows."""
+    last, half = count - 1, count // 2
+    base, own = "projects/own/monitors/m0", f"{API}/m0"
+    pages = {
+        "overview": "",
+        "admin": "admin",
+        "project": "projects/own",
+        "new monitor": "projects/own/new",
+        "settings": "projects/own/settings",
+        "audit": "projects/own/audit",
+        "alarms": "projects/own/alarms",
+        "monitor": base,
+        "monitor, halfway back": f"{base}?before={half}",
+        "window": f"{base}/windows/{last}",
+        "column": f"{base}/column?name=c3",
+        "two spans": f"{base}/compare?before_from=0&before_to={half}&after_from={half}&after_to={last}",
+        "references": f"{base}/references",
+    }
+    calls = {
+        "projects": "api/v1/projects",
+        "monitors": API,
+        "one monitor": own,
+        "references": f"{own}/references",
+        "reference": f"{own}/references/1",
+        "windows": f"{own}/windows?limit=100&before={half}",
+        "drift windows": f"{own}/windows?limit=100&zone=drift",
+        "window": f"{own}/windows/{last}",
+        "report": f"{own}/windows/{last}/report",
+        "span of everything": f"{own}/span",
+        "span of a third": f"{own}/span?from={last // 3}&to={2 * last // 3}",
+        "two spans": f"{own}/compare?before_from=0&before_to={half}&from={half}&to={last}",
+        "mutes": f"{own}/mutes",
+        **{name: f"api/v1/projects/own/{name}" for name in ("alarms", "audit", "members", "sinks", "tokens")},
+        "comments": "api/v1/projects/own/alarms/1/comments",
+        "metrics": "metrics",
+    }
+    return {f"page: {what}": place for what, place in pages.items()} | {
+        f"call: {what}": place for what, place in calls.items()
+    }
+
+
+def time_of(address: str, cookie: str, pid: int, repeats: int = 15) -> tuple[float, float]:
     """Median time of an answer, and the server's mean CPU time for it."""
     times = []
-    call(address, token)
+    call(address, Cookie=cookie)
     cpu = cpu_seconds(pid)
     for _ in range(repeats):
         begun = time.perf_counter()
-        status, content = call(address, token)
+        status, content = call(address, Cookie=cookie)
         times.append(time.perf_counter() - begun)
         assert status == 200, (address, status, content[:200])
     return statistics.median(times), (cpu_seconds(pid) - cpu) / repeats

@@ -3,10 +3,10 @@
 Every trial of a drift drawn from `benchmarks.grammar` has a fresh reference, a window with drift and one without. The
 tests are made once; each choice of weights combines the same p-values. A choice finds a drift where its p-value is at
 most that which 5 % of all windows without drift reach, so that all are compared at the same measured level. Bar: no
-other choice finds more than 0.02 more, on average over the families. The weights are older than this comparison; a seed
-of your own shows drifts that nobody has looked at.
+other choice finds more than 0.02 more, on average over the families. Drifts of the seeds 5000 to 5007 were looked at
+when choosing; any others were not.
 
-Run ``python -m benchmarks.weights --seed 5000``.
+Run ``python -m benchmarks.weights --seed 6000``.
 """
 
 import argparse
@@ -26,13 +26,14 @@ from gapdrift.inference.findings import value_parts
 CHOICES: dict[str, tuple[float, ...]] = {
     "as they are": (),
     "all equal": (1.0, 1.0, 1.0, 1.0, 1.0),
-    "observed cells twice": (1.0, 1.0, 0.5, 0.8, 0.8),
-    "observed cells half": (1.0, 1.0, 0.5, 0.2, 0.2),
-    "location first": (2.0, 1.0, 0.5, 0.4, 0.4),
-    "dependence first": (1.0, 2.0, 0.5, 0.4, 0.4),
-    "bins half": (1.0, 1.0, 0.25, 0.4, 0.4),
-    "without bins": (1.0, 1.0, 0.0, 0.4, 0.4),
+    "observed cells less": (1.0, 1.0, 0.5, 0.4, 0.4),
+    "location first": (2.0, 1.0, 0.5, 1.0, 0.4),
+    "dependence first": (1.0, 2.0, 0.5, 1.0, 0.4),
     "distributions first": (1.0, 1.0, 0.5, 2.0, 0.4),
+    "interactions like others": (1.0, 1.0, 0.5, 1.0, 1.0),
+    "bins half": (1.0, 1.0, 0.25, 1.0, 0.4),
+    "without bins": (1.0, 1.0, 0.0, 1.0, 0.4),
+    "dependence half": (1.0, 0.5, 0.25, 1.0, 0.25),
 }
 MARGIN = 0.02
 LEVEL = 0.05

@@ -9,7 +9,7 @@ from typing import Any
 from gapdrift._text import install_hint
 from gapdrift.detectors.drift.detector import DriftDetector
 from gapdrift.detectors.reference import ReferenceDetector
-from gapdrift.errors import GapdriftError, InputError, ParameterError, SchemaError
+from gapdrift.errors import GapdriftError, InputError, ParameterError
 from gapdrift.results import Check, DriftResult, Limits, run_checks
 from gapdrift.storage import load
 
@@ -54,12 +54,11 @@ class SuiteOutcome:
     ----------
     checks : tuple of Check
         Those that failed first.
-    result : DriftResult or None
-        None if the window's columns do not match the reference's, so that nothing could be compared.
+    result : DriftResult
     """
 
     checks: tuple[Check, ...]
-    result: DriftResult | None
+    result: DriftResult
 
     @property
     def passed(self) -> bool:
@@ -111,11 +110,7 @@ def run_suite(suite: Suite, window: Any = None) -> SuiteOutcome:
         Rows to check instead of the suite's own: whatever `gapdrift.DriftDetector.test` takes.
     """
     detector = _detector(suite)
-    try:
-        result = detector.test(suite.window if window is None else window)
-    except SchemaError as error:
-        name = "columns" if "lacks the column" in str(error) else "types"
-        return SuiteOutcome((Check(name, "", False, str(error)),), None)
+    result = detector.test(suite.window if window is None else window, mismatch="check")
     drift = Check("drift", "", not (suite.drift and result.drift), result.summary().partition("\n")[0])
     checks = (drift, *run_checks(result, suite.limits, suite.columns))
     return SuiteOutcome(tuple(sorted(checks, key=lambda check: check.passed)), result)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import gapdrift as gd
-from gapdrift.detectors.drift.distributions import Side, make_histogram
+from gapdrift.detectors.distributions import Side, make_histogram
 from gapdrift.tables.histograms import HistogramAxis
 
 REFERENCE_ROWS, WINDOW_ROWS = 2_000, 1_000

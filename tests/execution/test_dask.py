@@ -10,6 +10,7 @@ import pytest
 import gapdrift as gd
 from gapdrift import execution
 
+dask = pytest.importorskip("dask")
 dd = pytest.importorskip("dask.dataframe")
 distributed = pytest.importorskip("dask.distributed")
 
@@ -77,3 +78,18 @@ def test_empty_partitions(window, detector):
     frame = dd.from_pandas(window, npartitions=4)
     some = frame[frame[window.columns[0]] > np.inf]
     assert detector.count(some).n_rows == 0
+
+
+def batches_of(window, n_partitions):
+    days = window.assign(day=np.random.default_rng(0).integers(20, size=len(window)))
+    fitted = gd.DriftDetector(random_state=0).fit(dd.from_pandas(days, npartitions=n_partitions), batches="day")
+    return fitted.usual_.table
+
+
+@pytest.mark.usefixtures("client")
+def test_batches_are_counted_where_they_are(window):
+    on_the_cluster = batches_of(window, 3)
+    assert on_the_cluster.n_rows.sum() == len(window)
+    with dask.config.set(scheduler="threads"):
+        by_threads = batches_of(window, 24)
+    np.testing.assert_array_equal(by_threads.n_rows, on_the_cluster.n_rows)

@@ -1,5 +1,6 @@
 """Rows of this machine that come in chunks."""
 
+import pickle
 import subprocess
 import sys
 import tempfile
@@ -116,8 +117,8 @@ def test_a_csv_window_is_read_as_the_reference_was_and_says_what_it_took_for_mis
     note = "Column 'wind' has 10 cell(s) that are not numbers, such as 'broken': they count as missing."
     assert note in result.warnings
     fitted = gd.DriftDetector(random_state=0).fit(tmp_path / "rows.csv")
-    assert note in fitted.warnings_
-    assert note in fitted.test(window).warnings
+    assert f"Reference: {note}" in fitted.warnings_
+    assert f"Reference: {note}" in fitted.test(window).warnings
     all_words = window.assign(wind="broken")
     all_words.to_csv(tmp_path / "words.csv", index=False)
     features = {feature.name: feature for feature in detector.test(tmp_path / "words.csv").features}
@@ -287,26 +288,53 @@ def test_ignored_columns_are_not_read(window, tmp_path):
     assert detector.count(ds.dataset(tmp_path / "rows.parquet")).n_rows == len(window)
 
 
-def test_another_engine_is_one_more_entry(window, detector, monkeypatch):
-    class Shelf:
-        """Rows that only their own engine can reach."""
+class Shelf:
+    """Rows that only their own engine can reach."""
 
-        def __init__(self, *tables):
-            self.tables = tables
+    def __init__(self, *tables):
+        self.tables = tables
 
-    class ShelfEngine:
-        def count(self, count, rows, ignored):
-            return [count(table) for table in rows.tables]
 
-        def sample(self, rows, most, rng):
-            return pd.concat(rows.tables), sum(map(len, rows.tables)), rows
+class ShelfEngine:
+    """Engine whose workers get a copy of the function that counts, as processes do."""
 
-    monkeypatch.setattr(sys.modules[__name__], "ShelfEngine", ShelfEngine, raising=False)
+    def count(self, count, rows, like):
+        return [pickle.loads(pickle.dumps(count))(table) for table in rows.tables]
+
+    def sample(self, rows, most, rng):
+        return pd.concat(rows.tables), sum(map(len, rows.tables)), rows
+
+
+@pytest.fixture
+def shelf(window, monkeypatch):
     entry = (lambda rows: isinstance(rows, Shelf), __name__, "ShelfEngine")
     monkeypatch.setattr(execution, "ENGINES", (entry, *execution.ENGINES))
-    shelf = Shelf(window.iloc[:1_000], window.iloc[1_000:])
+    return Shelf(window.iloc[:1_000], window.iloc[1_000:])
+
+
+def test_another_engine_is_one_more_entry(shelf, window, detector):
     assert detector.test(shelf).p_value == pytest.approx(detector.test(window).p_value, rel=1e-9)
     assert gd.DriftDetector(random_state=0).fit(shelf).evidence_.n_rows == len(window)
+
+
+def test_batches_add_up_wherever_they_were_counted(shelf, window):
+    days = window.assign(day=np.random.default_rng(0).integers(20, size=len(window)))
+    expected = gd.DriftDetector(random_state=0).fit(days, batches="day").usual_.table
+    shelf.tables = (days.iloc[:1_000], days.iloc[1_000:1_000], days.iloc[1_000:])
+    found = gd.DriftDetector(random_state=0).fit(shelf, batches="day").usual_.table
+    assert found.labels == tuple(sorted(expected.labels))
+    places = [expected.labels.index(label) for label in found.labels]
+    np.testing.assert_array_equal(found.n_rows, expected.n_rows[places])
+    for name, block in expected.blocks.items():
+        np.testing.assert_allclose(found.blocks[name], block[places], rtol=1e-9, atol=1e-9)
+
+
+def test_what_was_noted_of_files_is_known_with_batches_too(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("day,size\n" + "".join(f"d{day},{row}.5\nd{day},spoilt\n" for day in range(6) for row in range(40)))
+    path.write_text(path.read_text().replace("spoilt", "7.25", 238))
+    fitted = gd.DriftDetector(random_state=0).fit(path, batches="day")
+    assert any("not numbers, such as 'spoilt'" in note for note in fitted.warnings_)
 
 
 def test_arrays_in_chunks():

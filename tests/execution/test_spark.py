@@ -77,3 +77,10 @@ def test_names_with_dots_and_ignored_columns(session, window):
     odd = window.rename(columns={window.columns[0]: "a.b`c"}).assign(when=pd.Timestamp("2026-01-01"))
     detector = gd.DriftDetector(random_state=0, ignore=["when"]).fit(odd)
     assert detector.count(session.createDataFrame(odd)).n_rows == len(window)
+
+
+def test_batches_are_counted_where_they_are(session, window):
+    days = window.assign(day=[str(row % 20) for row in range(len(window))])
+    fitted = gd.DriftDetector(random_state=0).fit(session.createDataFrame(days).repartition(5), batches="day")
+    assert len(fitted.usual_.table) == 20
+    assert fitted.usual_.table.n_rows.sum() == len(window)

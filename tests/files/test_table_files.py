@@ -298,18 +298,38 @@ def test_what_cannot_tell_how_to_read(tmp_path):
         open_files(path, file_format="xlsx")
 
 
-def test_another_format_is_one_more_entry(tmp_path, monkeypatch):
-    def read_lines(path, dialect, notes, limit):
+@pytest.fixture
+def log_format(monkeypatch):
+    def read_log(path, dialect, notes, limit):
         notes.add("Lines were counted.")
-        yield pa.table({"line": path.read_text().splitlines()}), path.stat().st_size
+        mark, *lines = path.read_text().splitlines()
+        if not lines:
+            raise pa.ArrowInvalid(f"No line after {mark}")
+        yield pa.table({"line": lines}), path.stat().st_size
 
-    lines = formats_module.FileFormat((".log",), read_lines)
-    monkeypatch.setattr(formats_module, "FORMATS", {**formats_module.FORMATS, "log": lines})
+    log = formats_module.FileFormat((".log",), read_log, first_bytes=(b"LOG",), advice={"No line": "Wait for one."})
+    monkeypatch.setattr(formats_module, "FORMATS", {**formats_module.FORMATS, "log": log})
     monkeypatch.setattr(table_files_module, "FORMATS", formats_module.FORMATS)
-    (tmp_path / "t.log").write_text("one\ntwo\n")
-    files = open_files(tmp_path)
-    assert typed(files) == {"line": ["one", "two"]}
-    assert files.notes == ("Lines were counted.",)
+
+
+@pytest.mark.usefixtures("log_format")
+def test_another_format_is_one_more_entry(tmp_path):
+    (tmp_path / "t.log").write_text("LOG\none\ntwo\n")
+    for place in (tmp_path, fill_pipe(tmp_path / "pipe", b"LOG\none\ntwo\n")):
+        files = open_files(place)
+        assert typed(files) == {"line": ["one", "two"]}
+        assert files.notes == ("Lines were counted.",)
+        (tmp_path / "t.log").unlink(missing_ok=True)
+
+
+@pytest.mark.usefixtures("log_format")
+def test_the_errors_of_another_format(tmp_path):
+    (tmp_path / "t.log").write_text("LOG\n")
+    with pytest.raises(InputError, match=r"cannot be read as log: No line after LOG Wait for one\."):
+        list(open_files(tmp_path / "t.log").tables())
+    (tmp_path / "t.odd").touch()
+    with pytest.raises(InputError, match=r"\.ipc, \.log\. Name its format: one of csv, parquet, feather, log\."):
+        open_files(tmp_path / "t.odd")
 
 
 def fill_pipe(path, data):

@@ -4,11 +4,12 @@ from html.parser import HTMLParser
 import pytest
 
 from gapdrift.history import History
-from gapdrift.overview.charts import draw_heat, draw_sparkline, draw_track
+from gapdrift.overview.charts import LEFT, RIGHT, WIDTH, draw_heat, draw_ridges, draw_sparkline, draw_track
 from gapdrift.overview.page import render_history
 from gapdrift.overview.points import ColumnPoint, Timeline, WindowPoint
 from gapdrift.overview.reading import choose_reports, read_records
 from gapdrift.overview.words import describe_state, list_windows, summarise
+from gapdrift.results.result import Histogram
 
 
 def timeline(zones, columns=2, **facts):
@@ -65,7 +66,8 @@ def test_links_lead_to_the_windows():
 def test_many_columns_and_windows_stay_small():
     line = timeline(["calm"] * 2_000, columns=90)
     chart = draw_heat(line, "values")
-    assert chart.count('class="category"') == 40
+    # Once in the picture, once for small screens.
+    assert chart.count('class="category"') == 2 * 40
     assert ">c89<" in chart
     assert ">c3<" not in chart
     assert len(chart) < 700_000
@@ -104,3 +106,23 @@ def test_the_table_names_what_changed():
     assert calm[1] == "2026-01-02 03:04"
     assert drift[-1] == "c4, c3, c2 and 2 more"
     assert summarise(line) == "sales: 2 windows (1 calm, 1 drift)."
+
+
+def histogram(labels, edges, shares):
+    return Histogram(labels, edges, shares, shares, 100, 100)
+
+
+def test_distributions_share_one_axis():
+    wide = histogram((), (-10.0, 0.0, 10.0), (0.5, 0.5))
+    narrow = histogram((), (0.0, 5.0, 10.0), (0.5, 0.5))
+    chart = draw_ridges([("one", wide), ("two", narrow)], "x")
+    starts = re.findall(r'<path d="M([\d.]+) [\d.]+V([\d.]+)', chart)
+    half = LEFT + (WIDTH - LEFT - RIGHT) / 2.0
+    assert [float(x) for x, _ in starts] == [LEFT, LEFT, half, half]
+    # The same share on half the width is twice as high.
+    heights = [52.0 - float(starts[0][1]), 86.0 - float(starts[2][1])]
+    assert heights[1] == pytest.approx(2.0 * heights[0], abs=0.2)
+    names = draw_ridges(
+        [("one", histogram(("a", "b"), (), (0.5, 0.5))), ("two", histogram(("b", "c"), (), (1.0, 0.0)))], "c"
+    )
+    assert all(f">{name}</text>" in names for name in "abc")

@@ -1,6 +1,7 @@
 import dataclasses
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import gapdrift as gd
@@ -88,3 +89,63 @@ def test_the_report_lists_what_failed(result):
     whole = dataclasses.replace(result, features=result.features[1:2], duplicates=None, warnings=())
     near = dataclasses.replace(whole.features[0], range_window=whole.features[0].range_reference)
     assert "checks passed with the default limits: columns" in dataclasses.replace(whole, features=(near,)).to_html()
+
+
+@pytest.mark.parametrize("make", [gd.DriftDetector, gd.MDLFWF])
+def test_every_check_is_there_for_every_column(make):
+    rows, window = gd.datasets.stations(200, rng=0), gd.datasets.stations(200, rng=1)
+    result = make(random_state=0).fit(rows).test(window)
+    names = {(check.name, check.column) for check in result.checks}
+    both = {("columns", ""), ("duplicates", "")}
+    assert names >= both | {(name, column) for name in ("columns", "types", "missing", "categories") for column in rows}
+    assert names >= {("range", "wind"), ("constant", "wind"), ("constant", "sky")}
+    assert all(check.passed for check in result.checks)
+    page = result.to_html()
+    for word in ("columns", "types", "missing cells", "new values", "ranges", "constants", "duplicate rows"):
+        assert word in page
+
+
+def damaged(kind):
+    window = gd.datasets.stations(200, rng=1)
+    if kind == "absent":
+        del window["wind"]
+    elif kind == "text":
+        window["wind"] = ["calm"] * 200
+    elif kind == "dates":
+        window["sky"] = np.full(200, np.datetime64("2024-01-01"))
+    return window
+
+
+@pytest.mark.parametrize(("kind", "check"), [("absent", "columns"), ("text", "types"), ("dates", "types")])
+@pytest.mark.parametrize("make", [gd.DriftDetector, gd.MDLFWF])
+def test_what_does_not_match_is_an_error_or_a_check(make, kind, check):
+    detector, column = make(random_state=0).fit(gd.datasets.stations(200, rng=0)), "sky" if kind == "dates" else "wind"
+    with pytest.raises(gd.errors.SchemaError, match=f"'{column}'"):
+        detector.test(damaged(kind))
+    result = detector.test(damaged(kind), mismatch="check")
+    assert {(check, column), ("missing", column)} == failed(result.checks)
+    assert [feature.missing_window for feature in result.features if feature.name == column] == [1.0]
+    few = {name: cells[:3] for name, cells in damaged(kind).items()}
+    assert (check, column) in failed(detector.test(few, mismatch="check").checks)
+    chunks = iter([damaged(kind), damaged(kind)])
+    assert {(check, column), ("missing", column)} <= failed(detector.test(chunks, mismatch="check").checks)
+
+
+def test_numbers_where_there_were_words_are_another_type():
+    detector = gd.DriftDetector(random_state=0).fit(gd.datasets.stations(200, rng=0))
+    window = gd.datasets.stations(200, rng=1) | {"sky": np.arange(200) % 3}
+    assert {("types", "sky"), ("categories", "sky")} == failed(detector.test(window).checks)
+    with pytest.raises(gd.errors.ParameterError, match="mismatch is 'ignore', expected 'error' or 'check'"):
+        detector.test(window, mismatch="ignore")
+
+
+def test_cells_of_files_that_are_no_numbers_are_counted(tmp_path):
+    rows = pd.DataFrame(gd.datasets.stations(200, rng=0))
+    broken = rows.astype({"wind": object})
+    broken.loc[:3, "wind"] = "broken"
+    broken.to_csv(tmp_path / "a.csv", index=False)
+    rows.to_csv(tmp_path / "b.csv", index=False)
+    of_reference = gd.compare(tmp_path / "a.csv", tmp_path / "b.csv")
+    assert ("types", "wind") not in failed(of_reference.checks)
+    assert any(note.startswith("Reference: Column 'wind' has 4 cell(s)") for note in of_reference.warnings)
+    assert ("types", "wind") in failed(gd.compare(tmp_path / "b.csv", tmp_path / "a.csv").checks)

@@ -1,6 +1,7 @@
 // What a page must hold for readers of every kind; returns what is wrong.
 () => {
   const problems = [];
+  for (const details of document.querySelectorAll("details")) details.open = true;
   const visible = (e) => e.getClientRects().length && getComputedStyle(e).visibility === "visible";
   const channels = (c) => { const m = c.match(/[\d.]+/g).map(Number); return m.length < 4 ? [...m, 1] : m; };
   const luminance = ([r, g, b]) => [r, g, b].map((v) => v / 255)
@@ -37,6 +38,12 @@
   if (new Set(ids).size !== ids.length) problems.push(`ids twice: ${ids.filter((id, i) => ids.indexOf(id) !== i)}`);
   if (document.querySelectorAll("h1").length !== 1) problems.push("not one h1");
   if (document.querySelector("[tabindex]:not([tabindex='0']):not([tabindex='-1'])")) problems.push("a tabindex above 0");
+  // Who moves by keyboard goes through the head of the page as one reads it.
+  const boxes = [...document.querySelectorAll("header a[href], header button")].filter(visible).map((e) => e.getBoundingClientRect());
+  boxes.forEach((box, i) => {
+    const last = boxes[i - 1];
+    if (last && (box.bottom <= last.top || (box.top < last.bottom && box.left < last.left))) problems.push(`keyboard order: entry ${i} of the head`);
+  });
   if (document.documentElement.scrollWidth > window.innerWidth) problems.push("wider than the screen");
   return problems;
 }

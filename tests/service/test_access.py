@@ -54,7 +54,7 @@ EDITOR = {
     f"GET {PROJECT}/new",
     f"POST {PROJECT}/monitors",
     *(f"POST {PROJECT}/alarms/{{alarm}}/{name}" for name in ("acknowledge", "comments")),
-    *(f"POST {MONITOR}/{name}" for name in ("references", "normal", "mute")),
+    *(f"POST {MONITOR}/{name}" for name in ("references", "normal", "mute", "mutes/{mute}/delete")),
 }
 ADMIN = {
     f"DELETE {API_MONITOR}",

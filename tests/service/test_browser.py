@@ -24,9 +24,9 @@ AUDIT = (Path(__file__).parent / "audit.js").read_text(encoding="utf-8")
 
 @pytest.fixture(scope="module")
 def address(built, tmp_path_factory):
-    """Address of a service that listens in a thread, without sign-in."""
+    """Address of a service that listens in a thread."""
     folder, _ = built
-    app = start(shutil.copy(folder / "full.db", tmp_path_factory.mktemp("browser") / "a.db"), auth=False)
+    app = start(shutil.copy(folder / "full.db", tmp_path_factory.mktemp("browser") / "a.db"))
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error"))
     thread = threading.Thread(target=server.run)
     thread.start()
@@ -51,25 +51,57 @@ def open_context(browser, width, scheme, **options):
     return browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme, **options)
 
 
+@pytest.fixture
+def sign_in(built, address):
+    """Function that makes a browser that of an admin of the service."""
+    _, facts = built
+    cookie = {"name": "gapdrift_session", "value": facts["cookies"]["operator"], "url": address}
+    return lambda context: context.add_cookies([cookie])
+
+
 @pytest.mark.parametrize(("width", "scheme"), [(1_280, "light"), (1_280, "dark"), (390, "light"), (390, "dark")])
-def test_every_page(browser, address, width, scheme):
+def test_every_page(browser, address, sign_in, width, scheme):
     said, asked, problems = [], [], {}
     context = open_context(browser, width, scheme)
     page = context.new_page()
     page.on("console", lambda message: said.append(message.text))
     page.on("pageerror", lambda error: said.append(str(error)))
     page.on("request", lambda request: asked.append(request.url))
-    for place in [*PAGES, "/welcome?link=x"]:
-        page.goto(address + place)
+
+    def look(place):
         problems[place] = page.evaluate(AUDIT)
+
+    for place in ("/login", "/welcome?link=x"):
+        page.goto(address + place)
+        look(place)
+    sign_in(context)
+    for place in PAGES:
+        page.goto(address + place)
+        look(place)
+    page.goto(f"{address}/projects/own/settings")
+    tokens = page.locator("form[action$='/tokens']")
+    tokens.locator("input[name=name]").fill(f"{scheme}-{width}")
+    tokens.locator("button").click()
+    page.wait_for_selector(".secret")
+    look("a new token")
+    page.goto(f"{address}/admin")
+    users = page.locator("form[action='/users']")
+    users.locator("input[name=name]").fill(f"{scheme}-{width}")
+    users.locator("button").click()
+    look("an invitation")
+    page.goto(page.locator(".secret code").inner_text().replace(page.url.partition("/users")[0], address))
+    look("an invitation, followed")
+    assert said == []
+    page.goto(address + "/nothing")
+    look("/nothing")
     context.close()
     assert {place: found for place, found in problems.items() if found} == {}
-    assert said == []
     assert all(url.startswith(address) for url in asked)
 
 
-def test_by_keyboard(browser, address):
+def test_by_keyboard(browser, address, sign_in):
     context = open_context(browser, 1_280, "light")
+    sign_in(context)
     page = context.new_page()
     page.goto(address + ORDERS)
     page.keyboard.press("Tab")
@@ -86,8 +118,9 @@ def test_by_keyboard(browser, address):
     context.close()
 
 
-def test_without_script(browser, address):
+def test_without_script(browser, address, sign_in):
     context = open_context(browser, 390, "light", java_script_enabled=False)
+    sign_in(context)
     page = context.new_page()
     page.goto(address + "/projects/own/alarms")
     before = page.locator(".alarm").count()
@@ -97,8 +130,9 @@ def test_without_script(browser, address):
     context.close()
 
 
-def test_the_theme_lasts(browser, address):
+def test_the_theme_lasts(browser, address, sign_in):
     context = open_context(browser, 1_280, "light")
+    sign_in(context)
     page = context.new_page()
     page.goto(address + "/")
     page.locator("#theme").click()

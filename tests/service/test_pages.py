@@ -85,6 +85,10 @@ def test_alarms_are_handled(full_house):
     assert f"/alarms/{alarm}/acknowledge" not in full_house.call("viewer", "GET", back).text
     assert post(full_house, "editor", f"{ORDERS}/mute", column="x", until="2999-01-01").status_code == 303
     assert post(full_house, "editor", f"{ORDERS}/mute", column="x", until="soon").status_code == 422
+    assert "Muted columns" in full_house.call("viewer", "GET", ORDERS).text
+    assert post(full_house, "editor", f"{ORDERS}/mutes/{10**30}/delete").status_code == 404
+    assert post(full_house, "editor", f"{ORDERS}/mutes/1/delete").status_code == 303
+    assert "Muted columns" not in full_house.call("viewer", "GET", ORDERS).text
 
 
 def test_references_and_monitors_by_forms(full_house):

@@ -3,6 +3,7 @@
 import io
 import json
 import zlib
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -133,3 +134,29 @@ def test_packed_evidence_comes_back():
             unpack_plain(damaged, gd.Evidence)
     with pytest.raises(StorageError, match="damaged"):
         unpack_record(b"nonsense")
+
+
+def test_sums_that_no_rows_make(full_house):
+    counted = detector().count(rows(20, 3))
+    for factor in (1e300, -1e300):
+        forged = replace(counted, sums={name: factor + 0.0 * array for name, array in counted.sums.items()})
+        answer = full_house.push(forged)
+        assert answer.status_code == 422
+        assert "than 20 rows can make it" in answer.json()["detail"]
+    empty = replace(counted, n_rows=0)
+    assert full_house.push(empty).status_code == 422
+
+
+def test_a_window_that_cannot_be_decided_breaks_nothing(full_house, monkeypatch):
+    def fail(*_, **__):
+        raise ZeroDivisionError("float division by zero")
+
+    assert full_house.push(detector().count(rows(20, 3))).status_code == 200
+    with monkeypatch.context() as broken:
+        broken.setattr("gapdrift.streaming.decisions.WindowByWindow.decide", fail)
+        for _ in range(2):
+            answer = full_house.push(detector().count(rows(30, 4)))
+            assert answer.status_code == 422
+            assert "upload the reference again" in answer.json()["detail"]
+    (window,) = full_house.push(detector().count(rows(30, 4))).json()["windows"]
+    assert (window["number"], window["n_rows"]) == (8, 50)

@@ -6,7 +6,7 @@ import click
 
 from gapdrift import __version__
 from gapdrift._text import printable
-from gapdrift.cli._options import batch_options, detector_options, output_options, reading_options
+from gapdrift.cli._options import batch_options, detector_options, mismatch_option, output_options, reading_options
 from gapdrift.cli._print import say
 
 __all__ = ["app"]
@@ -38,7 +38,8 @@ def app() -> None:
 
     Compares a window with a reference, both with missing values, and tells a change of the values from a change of
     what is missing.
-    Reads CSV (also compressed), Parquet and Feather files, folders and globs of them, in chunks.
+    Reads CSV (also compressed), Parquet and other files (see --format of a command), folders and globs of them, in
+    chunks.
 
     Exit codes: 0 done, 1 error, 3 drift (with --fail-on-drift), 4 undetermined (with --fail-on-undetermined, and always
     if there were no rows to compare).
@@ -57,6 +58,7 @@ def app() -> None:
 @click.argument("window")
 @detector_options
 @batch_options
+@mismatch_option
 @reading_options
 @output_options
 def compare(reference: str, window: str, **options: Any) -> None:
@@ -65,7 +67,7 @@ def compare(reference: str, window: str, **options: Any) -> None:
     from gapdrift.cli._work import compare as work  # noqa: PLC0415
 
     check_outputs((reference, window), options)
-    result = work(reference, window, _reading_options(options), _detector_settings(options))
+    result = work(reference, window, _reading_options(options), _detector_settings(options), options["mismatch"])
     _finish(result, (reference, window), options)
 
 
@@ -109,6 +111,7 @@ def fit(reference: str, output: str, no_rows: bool, **options: Any) -> None:
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     help="Rate of false alarms. The default is that of the saved detector.",
 )
+@mismatch_option
 @reading_options
 @output_options
 def test(reference: str, window: str, alpha: float | None, **options: Any) -> None:
@@ -117,7 +120,8 @@ def test(reference: str, window: str, alpha: float | None, **options: Any) -> No
     from gapdrift.cli._work import judge_files, load_detector  # noqa: PLC0415
 
     check_outputs((reference, window), options)
-    result = judge_files(load_detector(reference), window, _reading_options(options), alpha=alpha)
+    settings = {"alpha": alpha, "mismatch": options["mismatch"]}
+    result = judge_files(load_detector(reference), window, _reading_options(options), **settings)
     _finish(result, (reference, window), options)
 
 
@@ -141,7 +145,7 @@ def check(suite: str, window: str | None) -> None:
     click.echo(f"{len(outcome.checks) - len(failed)} of {len(outcome.checks)} checks passed.")
     if failed:
         click.get_current_context().exit(ExitCode.DRIFT)
-    if outcome.result is not None and outcome.result.drift is None:
+    if outcome.result.drift is None:
         click.echo(printable(outcome.result.summary().partition("\n")[0]))
         click.get_current_context().exit(ExitCode.UNDETERMINED)
 

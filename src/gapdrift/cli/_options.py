@@ -8,7 +8,7 @@ import click
 
 from gapdrift.files import FORMATS
 
-__all__ = ["batch_options", "detector_options", "output_options", "reading_options"]
+__all__ = ["batch_options", "detector_options", "mismatch_option", "output_options", "reading_options"]
 
 Command = Callable[..., Any]
 
@@ -75,6 +75,14 @@ detector_options = _combine(
         show_default=True,
         help="Number of rows to learn from: a random sample of a larger reference. All its rows are compared.",
     ),
+)
+
+mismatch_option = click.option(
+    "--mismatch",
+    type=click.Choice(["error", "check"]),
+    default="error",
+    show_default=True,
+    help="A window that lacks a column, or has one of another type: an error, or a check that fails in the report.",
 )
 
 batch_options = _combine(

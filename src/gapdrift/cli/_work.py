@@ -10,7 +10,7 @@ import gapdrift as gd
 from gapdrift.cli._progress import progress
 from gapdrift.detectors.reference import ReferenceDetector, compare_all_rows
 from gapdrift.errors import InputError
-from gapdrift.execution import MAX_LEARNED
+from gapdrift.execution import MAX_LEARNED, reading_notes
 from gapdrift.files import TableFiles, open_files
 
 __all__ = ["compare", "count", "fit_reference", "judge_files", "load_detector", "plan_window"]
@@ -40,7 +40,7 @@ def fit_reference(
     if batches and n_rows > len(sample):
         detector = _fit_in_chunks(_make(method, settings), files, batches, max_rows)
         detector.reading_ = files.reading
-        return detector, files.notes
+        return detector, reading_notes(files)
     with progress("Learning the reference", None):
         detector = _make(method, settings).fit(sample, **batches)
     detector.reading_ = files.reading
@@ -48,7 +48,7 @@ def fit_reference(
         with progress("Counting the reference", files.size) as advance:
             tables = files.tables(like=detector, progress=advance)
             compare_all_rows(detector, map(detector.reference_.count, tables), sample)
-    return detector, files.notes
+    return detector, reading_notes(files)
 
 
 def _batch_settings(settings: dict[str, Any]) -> dict[str, Any]:
@@ -88,21 +88,24 @@ def judge_files(
     reading: Mapping[str, Any],
     notes: Sequence[str] = (),
     alpha: float | None = None,
+    mismatch: str = "error",
 ) -> gd.DriftResult:
     """Result of the rows of files, or of stored evidence, against a reference."""
     if place.endswith(".gapdrift"):
         return detector.test(_stored_evidence(place), alpha=alpha)
-    evidence, more = count(detector, place, reading)
+    evidence, more = count(detector if mismatch == "error" else detector.tolerant(), place, reading)
     result = detector.test(evidence, alpha=alpha)
     return replace(result, warnings=(*notes, *result.warnings, *more))
 
 
-def compare(reference: str, window: str, reading: Mapping[str, Any], settings: dict[str, Any]) -> gd.DriftResult:
+def compare(
+    reference: str, window: str, reading: Mapping[str, Any], settings: dict[str, Any], mismatch: str
+) -> gd.DriftResult:
     """Result of the rows of some files against those of others."""
     if reference == window == "-":
         raise InputError("Reference and window are both -, the standard input, which can be read once. Name one file.")
     detector, notes = fit_reference(reference, reading, settings)
-    return judge_files(detector, window, reading, notes)
+    return judge_files(detector, window, reading, notes, mismatch=mismatch)
 
 
 def load_detector(path: str) -> ReferenceDetector:

@@ -141,7 +141,7 @@ class Detector(BaseEstimator, ABC):  # type: ignore[misc]
         ----------
         chunk : pandas, polars or pyarrow table, mapping of columns, or numpy array
             Any number of rows, including none. Rows that are not in memory are counted where they are: a path of
-            CSV, Parquet or Feather files (or `gapdrift.files.open_files`), anything with the Arrow stream interface
+            CSV, Parquet or other files (or `gapdrift.files.open_files`), anything with the Arrow stream interface
             (a pyarrow dataset or reader, a DuckDB relation, an Ibis table), a polars LazyFrame, an iterator of
             tables, a Dask or Spark DataFrame.
         """

@@ -29,13 +29,13 @@ from gapdrift.detectors.usual import (
     with_calendar,
     without_calendar,
 )
-from gapdrift.errors import InputError, StorageError
+from gapdrift.errors import InputError, ParameterError, StorageError
 from gapdrift.files import Reading
 from gapdrift.persistence.codec import pack_record
 from gapdrift.persistence.records import FORMS, expect, stored
 from gapdrift.results import DriftResult
 from gapdrift.tables.batches import BatchPlan, check_plan
-from gapdrift.tables.encoding import encode
+from gapdrift.tables.encoding import conform, encode
 from gapdrift.tables.frame import Table
 from gapdrift.tables.schema import Schema
 from gapdrift.tables.seasons import SeasonTerms
@@ -131,11 +131,65 @@ class ReferenceDetector(Detector):
     itself_: str = ""
     """Digest of the reference's rows counted as a window, where they are counted otherwise as a reference."""
     usual_: Usual | None = None
+    _is_tolerant: bool = False
     _judge: UsualJudge | None = None
 
     def count_rows(self, table: Any) -> Evidence:
         """Evidence of the rows of one table in memory."""
-        return with_calendar(self.reference_.count(table), self._calendar, table)
+        if not self._is_tolerant:
+            return with_calendar(self.reference_.count(table), self._calendar, table)
+        rows, notes = conform(table, self.reference_.schema)
+        evidence = self.reference_.count(rows)
+        return with_calendar(replace(evidence, notes=evidence.notes | notes), self._calendar, rows)
+
+    def test(self, window: Any, *, alpha: float | None = None, mismatch: str = "error") -> DriftResult:
+        """Result of a window against the reference.
+
+        Parameters
+        ----------
+        window : pandas, polars or pyarrow table, mapping of columns, numpy array, or Evidence
+            Or rows that are not in memory, as in `count`.
+        alpha : float, optional
+            Rate of false alarms of this test. None means that of the detector.
+        mismatch : {"error", "check"}, default "error"
+            What becomes of a window that lacks a column of the reference, or has one of another type. "error" raises a
+            `gapdrift.errors.SchemaError`. With "check" its cells count as missing, ``result.checks`` has a check that
+            failed, and all other columns are compared. (`tolerant` counts evidence in this way.)
+
+        Examples
+        --------
+        >>> import gapdrift as gd
+        >>> detector = gd.DriftDetector(random_state=0).fit(gd.datasets.stations(500, rng=0))
+        >>> window = gd.datasets.stations(500, rng=1)
+        >>> del window["wind"]
+        >>> result = detector.test(window, mismatch="check")
+        >>> [check.message for check in result.checks if check.name == "columns" and not check.passed]
+        ["Column 'wind' is not in the window: its cells count as missing."]
+        """
+        if mismatch not in {"error", "check"}:
+            raise ParameterError(f"mismatch is {mismatch!r}, expected 'error' or 'check'.")
+        self.check_fitted()
+        if mismatch == "check" and not isinstance(window, Evidence):
+            window = self.tolerant().count(window)
+        return super().test(window, alpha=alpha)
+
+    def tolerant(self) -> Self:
+        """Copy of this detector for which a column that rows lack, or that holds another type, counts as missing.
+
+        The evidence that it counts says so, and the checks of a result show it.
+
+        Examples
+        --------
+        >>> import gapdrift as gd
+        >>> detector = gd.DriftDetector(random_state=0).fit(gd.datasets.stations(500, rng=0))
+        >>> evidence = detector.tolerant().count({"wind": [1.0, 2.0], "sky": ["clear", "rain"]})
+        >>> sorted(evidence.notes)[0]
+        "Column 'humidity' is not in the window: its cells count as missing."
+        """
+        self.check_fitted()
+        other = copy(self)
+        other._is_tolerant = True
+        return other
 
     def judge(self, evidence: Evidence, alpha: float) -> DriftResult:
         """Result of the evidence of a window, at a rate of false alarms.
@@ -313,8 +367,12 @@ class ReferenceDetector(Detector):
             self._recognise(table)
             if n_rows > len(table):
                 compare_all_rows(self, engine.count(self.reference_.count, again, self), table)
+        return self._note_reading(again)
+
+    def _note_reading(self, rows: Any) -> Self:
+        """Add what was noted while rows that are not in memory were read."""
         reference: Any = self.reference_
-        return self._adopt(replace(reference, notes=(*execution.reading_notes(again), *reference.notes)))
+        return self._adopt(replace(reference, notes=(*execution.reading_notes(rows), *reference.notes)))
 
     def _recognise(self, rows: Any) -> Self:
         """Remember what the rows of the reference are like when they are counted as a window."""
@@ -336,11 +394,12 @@ class ReferenceDetector(Detector):
             self.reading_ = getattr(again, "reading", Reading())
             self._adopt(learn(sample))
             counter = BatchCounter(plan, self._count_batch, self.reference_.schema)
-            parts = [without_calendar(part) for part in engine.count(counter.count, again, counter)]
+            nothing = counter.count(Table.read(sample).slice(0, 0))
+            found = sum(engine.count(counter.count, again, counter), nothing)
             if n_rows > len(sample):
-                compare_all_rows(self, parts, sample)
-            self.usual_ = counter.usual(self.reference_.batch_statistics())
-            return self._adopt(self.reference_)
+                compare_all_rows(self, [without_calendar(found.whole)], sample)
+            self.usual_ = counter.usual(found.batches, self.reference_.batch_statistics())
+            return self._note_reading(again)
 
     def _count_batch(self, table: Any, calendar: SeasonTerms | None) -> Evidence:
         # As windows are counted: they are compared with batches.

@@ -364,8 +364,38 @@ def learn_usual(
     return checked_usual(*usual_of(parts, statistics, calendar, plan.unit), notes)
 
 
+@dataclass(frozen=True)
+class BatchEvidence:
+    """Evidence of some rows, of all and batch by batch: it adds up, wherever the rows were counted.
+
+    Parameters
+    ----------
+    whole : Evidence
+        Of all rows.
+    batches : mapping of str to Evidence
+        Of the rows of each batch, by its label.
+    notes : frozenset of str
+        Sentences about how the rows were read.
+    """
+
+    whole: Evidence
+    batches: Mapping[str, Evidence]
+    notes: frozenset[str] = frozenset()
+
+    def __add__(self, other: "BatchEvidence") -> "BatchEvidence":
+        """Evidence of both sets of rows: those of one batch may be in both."""
+        batches = dict(self.batches)
+        for label, part in other.batches.items():
+            batches[label] = batches[label] + part if label in batches else part
+        return BatchEvidence(self.whole + other.whole, batches, self.notes | other.notes)
+
+    def zero(self) -> "BatchEvidence":
+        """Evidence of no rows, which changes nothing it is added to."""
+        return BatchEvidence(self.whole.zero(), {})
+
+
 class BatchCounter:
-    """Counts the rows of chunks, batch by batch: those of one batch may come in several chunks.
+    """Counts the rows of chunks, batch by batch; it remembers nothing, so that chunks may be counted anywhere.
 
     Parameters
     ----------
@@ -384,32 +414,24 @@ class BatchCounter:
         self.plan, self._count = plan, count
         # How many batches there are is not known before all rows were read: the finest seasons are those of few.
         self.calendar, self.notes = calendar_of(plan, None)
-        self.parts: dict[str, Evidence] = {}
         # What the files are read like: the columns that say what batch a row is in have to be read.
         self.schema_ = schema
         self.ignored_columns_ = tuple(name for name in schema.ignored if name not in plan.columns)
 
-    def count(self, chunk: Any) -> Evidence:
-        """Evidence of all rows of a chunk."""
+    def count(self, chunk: Any) -> BatchEvidence:
+        """Evidence of the rows of a chunk."""
         table = Table.read(chunk)
         if not table.n_rows:
-            return self._count(table, self.calendar)
-        codes, names = label_rows(table, self.plan)
-        found = [self._count(table.take(np.flatnonzero(codes == code)), self.calendar) for code in range(len(names))]
-        for name, part in zip(names, found, strict=True):
-            self.parts[name] = self.parts[name] + part if name in self.parts else part
-        return sum(found, found[0].zero())
+            return BatchEvidence(self._count(table, self.calendar), {})
+        codes, labels = label_rows(table, self.plan)
+        parts = [self._count(table.take(np.flatnonzero(codes == code)), self.calendar) for code in range(len(labels))]
+        return BatchEvidence(sum(parts, parts[0].zero()), dict(zip(labels, parts, strict=True)))
 
-    def usual(self, statistics: Statistics) -> Usual:
+    def usual(self, batches: Mapping[str, Evidence], statistics: Statistics) -> Usual:
         """Usual variation of all batches."""
-        if not self.parts:
-            raise InputError(
-                "No batch was counted: rows on Dask or Spark cannot be divided into batches where they are. Give a "
-                "list with one table, or one evidence, for each batch."
-            )
-        _check_terms(self.calendar, len(self.parts))
-        parts = sorted(self.parts.items())
-        return checked_usual(*usual_of(parts, statistics, self.calendar, self.plan.unit), self.notes)
+        _check_terms(self.calendar, len(batches))
+        found = usual_of(sorted(batches.items()), statistics, self.calendar, self.plan.unit)
+        return checked_usual(*found, self.notes)
 
 
 def joined_parts(plan: BatchPlan) -> Table:

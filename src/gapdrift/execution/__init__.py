@@ -2,24 +2,26 @@
 
 Evidence adds up, so an engine only has to apply ``count`` to each chunk and to add up what comes back. Only the fitted
 reference travels to the workers, and only sums come back. A new engine is a module with a class that keeps the protocol
-`Engine`, and one more entry in `ENGINES`.
+`Engine`, and one more entry in `ENGINES`. The rows say which engine counts them: one that reaches rows of a kind that
+another has already, in another way, needs a type of its own for them.
 """
 
 from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from os import PathLike
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from gapdrift.counting.evidence import Evidence
-
-__all__ = ["MAX_LEARNED", "Count", "Engine", "Fitted", "engine_of", "reading_notes", "sample_note"]
+__all__ = ["MAX_LEARNED", "Count", "Counted", "Engine", "Fitted", "engine_of", "reading_notes", "sample_note"]
 
 MAX_LEARNED = 20_000
 """Most rows of a reference that are brought into memory to learn from; all are counted where they are."""
 
-Count = Callable[[Any], Evidence]
+Counted = TypeVar("Counted")
+"""What is counted of rows: `Evidence`, or that of several batches. It adds up."""
+
+Count = Callable[[Any], Counted]
 
 
 class Fitted(Protocol):
@@ -31,13 +33,14 @@ class Fitted(Protocol):
 class Engine(Protocol):
     """What an engine offers: to count rows where they are, and to fetch a sample of them."""
 
-    def count(self, count: Count, rows: Any, like: Fitted) -> Iterable[Evidence]:
-        """Evidence of the chunks of rows, in their order.
+    def count(self, count: Count[Counted], rows: Any, like: Fitted) -> Iterable[Counted]:
+        """Evidence of the chunks of rows, in their order; neighbours may be added up already.
 
         Parameters
         ----------
         count : callable
-            Returns the evidence of a table in memory. It is pickled to travel to workers.
+            Returns the evidence of a table in memory, and changes nothing: it may be pickled to travel to workers, or
+            be called by several threads, and be called again where a worker was lost.
         rows : object
             What the user gave.
         like : Fitted
@@ -104,9 +107,9 @@ def engine_of(rows: Any) -> Engine | None:
 
 
 def reading_notes(rows: Any) -> tuple[str, ...]:
-    """Sentences about how rows were read, once they have been: files have some, other rows have none."""
+    """Sentences about how the rows of a reference were read, once they have been: of files there are some."""
     notes: tuple[str, ...] = rows.notes if type(rows).__name__ == "TableFiles" else ()
-    return notes
+    return tuple(f"Reference: {note}" for note in notes)
 
 
 def sample_note(n_rows: int, n_learned: int) -> str:

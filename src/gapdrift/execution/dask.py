@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 
 from gapdrift._threads import limit_threads
-from gapdrift.counting.evidence import Evidence
 from gapdrift.errors import InputError
-from gapdrift.execution import Count, Fitted
+from gapdrift.execution import Count, Counted, Fitted
 
 __all__ = ["DaskEngine"]
 
@@ -23,7 +22,7 @@ class DaskEngine:
     finished task is added up.
     """
 
-    def count(self, count: Count, rows: Any, like: Fitted) -> list[Evidence]:
+    def count(self, count: Count[Counted], rows: Any, like: Fitted) -> list[Counted]:
         """Evidence of all partitions, added up; an empty list if there are no partitions."""
         import dask  # noqa: PLC0415
 
@@ -61,12 +60,12 @@ def _check_table(rows: Any) -> None:
         )
 
 
-def _count_partition(count: Count, part: Any) -> Evidence:
+def _count_partition(count: Count[Counted], part: Any) -> Counted:
     with limit_threads(1):
         return count(part)
 
 
-def _add_up(parts: list[Evidence]) -> Evidence:
+def _add_up(parts: list[Any]) -> Any:
     return sum(parts[1:], parts[0])
 
 

@@ -12,9 +12,8 @@ import numpy as np
 
 from gapdrift._text import install_hint
 from gapdrift._writing import cannot_be_kept
-from gapdrift.counting.evidence import Evidence
 from gapdrift.errors import InputError
-from gapdrift.execution import Count, Fitted
+from gapdrift.execution import Count, Counted, Fitted
 from gapdrift.files import CHUNK_ROWS, FORMATS, TableFiles, open_files, sample_rows
 from gapdrift.tables.frame import Table, join_tables, quote
 
@@ -27,14 +26,14 @@ MAX_IN_MEMORY = 32 * 1024 * 1024
 class LocalEngine:
     """Engine that counts one chunk after the other."""
 
-    def count(self, count: Count, rows: Any, like: Fitted) -> Iterator[Evidence]:
+    def count(self, count: Count[Counted], rows: Any, like: Fitted) -> Iterator[Counted]:
         """Evidence of chunk after chunk; of files, what was noted about their cells as well."""
         if not isinstance(rows, str | PathLike | TableFiles):
             # As they came: a detector of one's own need not know our tables.
             yield from (count(chunk) for chunk, _ in _alike(_chunks(rows, like.ignored_columns_)))
             return
         files = _open(rows, like)
-        found = None
+        found: Any = None
         for table in files.tables(like=_typed_by(files, like)):
             found = count(table)
             yield found

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from gapdrift._threads import limit_threads
-from gapdrift.counting.evidence import Evidence
 from gapdrift.errors import InputError
-from gapdrift.execution import Count, Fitted
+from gapdrift.execution import Count, Counted, Fitted
 from gapdrift.files import CHUNK_ROWS
 
 __all__ = ["SparkEngine"]
@@ -23,7 +22,7 @@ class SparkEngine:
     when it is finished.
     """
 
-    def count(self, count: Count, rows: Any, like: Fitted) -> list[Evidence]:
+    def count(self, count: Count[Counted], rows: Any, like: Fitted) -> list[Counted]:
         """Evidence of the partitions that have rows, in their order."""
         # Columns get plain names first: Spark takes a name with a dot for the path of a nested field.
         plain = rows.toDF(*(f"c{place}" for place in range(len(rows.columns))))
@@ -51,7 +50,7 @@ class SparkEngine:
 class _Worker:
     """Function that is sent to Spark's workers, with the function that counts rows and the names of the columns."""
 
-    count: Count
+    count: Count[Any]
     names: tuple[str, ...]
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
@@ -59,7 +58,7 @@ class _Worker:
         import pyarrow as pa  # noqa: PLC0415
         from pyspark import TaskContext  # noqa: PLC0415
 
-        total: Evidence | None = None
+        total: Any = None
         with limit_threads(1):
             for table in _join_batches(batches):
                 evidence = self.count(table.rename_columns(list(self.names)))

@@ -1,4 +1,4 @@
-"""Tables read from files in chunks: CSV, Parquet and Feather files, folders and globs of them.
+"""Tables read from files in chunks: files of the formats in `FORMATS` (CSV, Parquet, ...), folders and globs of them.
 
 Needs pyarrow (extra ``cli``). No file is ever in memory as a whole.
 """

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from gapdrift.results.mismatches import say_not_numbers
 from gapdrift.tables.schema import Schema, number_as_category
 
 __all__ = ["NONE", "CellConverter", "converter_like", "infer_kinds"]
@@ -66,12 +67,11 @@ class CellConverter:
 
     def notes(self) -> list[str]:
         """Sentences about cells that count as missing because they are not numbers, or the text None."""
-        found = [
-            (name, f"{count:,} cell(s) that are not numbers, such as {example!r}")
-            for name, (count, example) in self.not_numbers.items()
+        found = [say_not_numbers(name, count, example) for name, (count, example) in self.not_numbers.items()]
+        return found + [
+            f"Column {name!r} has {count:,} cell(s) with the text None: they count as missing."
+            for name, count in self.none_cells.items()
         ]
-        found += [(name, f"{count:,} cell(s) with the text None") for name, count in self.none_cells.items()]
-        return [f"Column {name!r} has {what}: they count as missing." for name, what in found]
 
     def _without_none(self, name: str, column: Any) -> Any:
         import pyarrow as pa  # noqa: PLC0415

@@ -12,7 +12,7 @@ from typing import Any
 from gapdrift._validation import shown
 from gapdrift.errors import InputError
 
-__all__ = ["COMPRESSIONS", "MISSING_WORDS", "CsvDialect", "has_all_cells", "read_csv"]
+__all__ = ["COMPRESSIONS", "FIRST_BYTES", "MISSING_WORDS", "CsvDialect", "has_all_cells", "read_csv"]
 
 MISSING_WORDS = (
     *("", "NA", "N/A", "n/a", "#N/A", "#NA", "<NA>", "NaN", "nan", "-NaN", "-nan", "NULL", "null"),
@@ -25,7 +25,8 @@ SEPARATORS = ",;\t|"
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}
 """Endings of compressed CSV files, and what pyarrow calls each compression."""
 
-FIRST_BYTES = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\x28\xb5\x2f\xfd": "zstd", b"\x04\x22\x4d\x18": "lz4"}
+FIRST_BYTES = {b"\x1f\x8b": ".gz", b"BZh": ".bz2", b"\x28\xb5\x2f\xfd": ".zst", b"\x04\x22\x4d\x18": ".lz4"}
+"""What compressed files begin with, and the ending that says so."""
 
 EXAMINED_BYTES = 256 * 1024
 """Bytes from which the dialect of a file is detected."""
@@ -203,10 +204,11 @@ def _detect_encoding(data: bytes, path: Path, notes: set[str]) -> str:
         return "utf-32"
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
-    for first_bytes, name in FIRST_BYTES.items():
+    for first_bytes, ending in FIRST_BYTES.items():
         if data.startswith(first_bytes):
             raise InputError(
-                f"{path} is compressed ({name}), but its name does not say so. Rename it to end in .csv.gz or the like."
+                f"{path} is compressed ({COMPRESSIONS[ending]}), but its name does not say so. Rename it to end in "
+                f".csv{ending}."
             )
     if b"\x00" in data:
         raise InputError(f"{path} holds zero bytes, expected text. Is it a CSV file? Name its format.")

@@ -9,7 +9,7 @@ from typing import Any
 
 from gapdrift._writing import copy_pipe
 from gapdrift.errors import InputError
-from gapdrift.files._formats import FORMATS, ROTATED, all_endings, format_of
+from gapdrift.files._formats import FORMATS, ROTATED, all_endings, ending_of, format_of
 
 __all__ = ["as_place", "find_files", "list_files", "reading_order"]
 
@@ -64,14 +64,7 @@ def _readable(path: Path, owner: object) -> Path:
     if stat.S_ISCHR(mode) and not path.samefile(os.devnull):
         what = "a terminal" if path == STANDARD_INPUT else "a device"
         raise InputError(f"{path} is {what}, expected a file, a folder, a glob or a pipe.")
-    return copy_pipe(path, owner, _ending_of)
-
-
-def _ending_of(first: bytes) -> str:
-    """Ending for the name of a copy of a pipe, by the first bytes that came out of it."""
-    endings = {b"PAR1": ".parquet", b"ARROW1": ".arrow", b"\x1f\x8b": ".csv.gz", b"BZh": ".csv.bz2"}
-    endings |= {b"\x28\xb5\x2f\xfd": ".csv.zst", b"\x04\x22\x4d\x18": ".csv.lz4"}
-    return next((ending for begin, ending in endings.items() if first.startswith(begin)), ".csv")
+    return copy_pipe(path, owner, ending_of)
 
 
 def _find(place: str, file_format: str | None) -> tuple[Path, ...]:

@@ -47,7 +47,8 @@ class TableFiles:
     ----------
     paths : tuple of Path
         In the order in which they are read: sorted by name, numbers in names as numbers.
-    file_format : {"csv", "parquet", "feather"}
+    file_format : str
+        A name in `FORMATS`.
     reading : Reading
         What was said about how to read them.
     owner : object, optional
@@ -189,9 +190,14 @@ class TableFiles:
         try:
             yield from self._format.read(path, self.reading.dialect, self._notes, limit)
         except (pa.ArrowInvalid, pa.ArrowKeyError, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
-            raise InputError(f"{path} cannot be read as {self.file_format}: {_first_line(error)}") from error
+            raise InputError(f"{path} cannot be read as {self.file_format}: {self._first_line(error)}") from error
         except (OSError, UnicodeError, EOFError) as error:
-            raise InputError(f"{str(path)!a} cannot be read: {_first_line(error)}") from error
+            raise InputError(f"{str(path)!a} cannot be read: {self._first_line(error)}") from error
+
+    def _first_line(self, error: Exception) -> str:
+        """The first line of another library's message, with the format's advice if there is any."""
+        line = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        return " ".join([line, *(advice for words, advice in self._format.advice.items() if words in line)])
 
     def _without_row_numbers(self, table: Any, path: Path) -> Any:
         """Table without columns of row numbers, and without types that few functions of pyarrow accept."""
@@ -212,7 +218,7 @@ def open_files(
     numbers: Sequence[str] = (),
     like: Any = None,
 ) -> TableFiles:
-    r"""Files behind a path, a folder or a glob: CSV (also compressed), Parquet or Feather.
+    r"""Files behind a path, a folder or a glob: CSV (also compressed), Parquet or another format in `FORMATS`.
 
     No file is ever in memory as a whole. Needs pyarrow (extra ``cli``).
 
@@ -221,8 +227,8 @@ def open_files(
     place : str or path
         A file, a folder (files with a known ending, also in subfolders), a glob such as ``day-*.parquet``, or a pipe;
         ``"-"`` is the standard input. What comes out of a pipe is recognised by its first bytes.
-    file_format : {"csv", "parquet", "feather"}, optional
-        Format of the files, whatever their endings are.
+    file_format : str, optional
+        Format of the files, whatever their endings are: a name in `gapdrift.files.FORMATS`, such as "csv".
     separator, decimal, encoding : str, optional
         Dialect of CSV files. What is not given is detected from their first lines.
     missing : sequence of str
@@ -282,8 +288,7 @@ def _format_of_all(paths: Sequence[Path], said: str | None, reading: Reading) ->
     name = found.pop()
     if name is None:
         raise InputError(
-            f"{paths[0]} has none of the endings {all_endings()} (CSV also compressed: "
-            f"{', '.join(FORMATS['csv'].compressions)}). Name its format."
+            f"{paths[0]} has none of the endings {all_endings()}. Name its format: one of {', '.join(FORMATS)}."
         )
     return name
 
@@ -334,14 +339,3 @@ def check_same_columns(names: list[str], found: list[str], path: Path) -> None:
             f"{path} has other columns than the files before it (lacking: {lacking}; new: {new}), expected the same in "
             "all. Compare them separately."
         )
-
-
-def _first_line(error: Exception) -> str:
-    """The first line of another library's message, with advice if there is any."""
-    line = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-    advice = {
-        "invalid UTF8": " Name the encoding, such as latin-1.",
-        "Expected": " Does every line have as many cells as the first? Name the separator.",
-        "Not an Arrow file": " Files of the Arrow stream format and of Feather 1 have to be rewritten.",
-    }
-    return line + next((text for words, text in advice.items() if words in line), "")

@@ -50,8 +50,8 @@ ROWS_PER_RANK = 10
 MAX_CORRELATED = 400
 """Statistics whose correlation is known, at most; all pairs of more columns are taken as independent."""
 
-OBSERVED_WEIGHT = 0.4
-"""Weight of each test of observed cells, where that of location is 1."""
+BINS_WEIGHT, INTERACTIONS_WEIGHT = 0.5, 0.4
+"""Weights of these tests, where that of location, of dependence and of distributions is 1."""
 
 ROWS_PER_COLUMN = 4
 """Rows that a model is learned from, for each matrix column, below which it fits them better than any others."""
@@ -258,13 +258,13 @@ def value_parts(comparison: Comparison) -> list[tuple[Component | None, float, f
 
     Notes
     -----
-    Weights were chosen by hand; `benchmarks.weights` compares them with others on drifts drawn at random.
+    `benchmarks.weights` compares the weights with others on drifts drawn at random.
     """
     layout, cautious = comparison.profile.layout, comparison.cautious
     return [
         (_location(comparison), 1.0, _surest(cautious, comparison, layout.location)),
         (_dependence(comparison), 1.0, _surest(cautious, comparison, layout.dependence)),
-        (_bins(comparison), 0.5, total_variation(comparison)),
+        (_bins(comparison), BINS_WEIGHT, total_variation(comparison)),
         _distributions(comparison),
         _interactions(comparison),
     ]
@@ -274,7 +274,7 @@ def _distributions(comparison: Comparison) -> tuple[Component | None, float, flo
     """Test of the distribution of each column, by its observed cells."""
     tests = [test for test in comparison.observed.columns if test is not None]
     found = comparison.observed_null.distributions_test(np.array([test.p_value for test in tests]))
-    return found, OBSERVED_WEIGHT, min(tests).effect_size if tests else 0.0
+    return found, 1.0, min(tests).effect_size if tests else 0.0
 
 
 def _interactions(comparison: Comparison) -> tuple[Component | None, float, float]:
@@ -282,10 +282,10 @@ def _interactions(comparison: Comparison) -> tuple[Component | None, float, floa
     crossed = comparison.observed.crossed
     tested = np.flatnonzero(crossed.usable & ~crossed.is_plain)
     if not len(tested):
-        return None, OBSERVED_WEIGHT, 0.0
+        return None, INTERACTIONS_WEIGHT, 0.0
     surest = tested[crossed.p_values[tested].argmin()]
     found = comparison.observed_null.interactions_test(float(crossed.p_values[surest]), len(tested))
-    return found, OBSERVED_WEIGHT, float(crossed.effects[surest])
+    return found, INTERACTIONS_WEIGHT, float(crossed.effects[surest])
 
 
 def _conditions(comparison: Comparison) -> Component | None:

@@ -9,10 +9,18 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from gapdrift._random import draw_seed
-from gapdrift._typing import Indices, Matrix
+from gapdrift._typing import Indices, Mask, Matrix, Vector
 from gapdrift.persistence.records import expect_shape, stored
 
-__all__ = ["ROWS_PER_BIN", "Partition", "bins_of_others", "default_n_bins", "fit_partition"]
+__all__ = [
+    "ROWS_PER_BIN",
+    "ObservedBins",
+    "Partition",
+    "bins_of_others",
+    "default_n_bins",
+    "fit_partition",
+    "observe_bins",
+]
 
 ROWS_PER_BIN = 50
 """Reference rows for each bin (paper: K = m / 50, after Box et al.)."""
@@ -22,6 +30,10 @@ MAX_PARTITION_BINS = 200
 
 MAX_ROWS_RESTARTED = 20_000
 """With more rows than this, k-means is run once only: the runs differ little and cost much."""
+
+
+MIN_OBSERVED_CELLS = 5.0
+"""Observed cells of a column among the rows of a bin from which something is said of it: a mean of fewer tells rows."""
 
 
 @stored
@@ -66,6 +78,52 @@ class Partition:
             "has a bin of a single reference row, whose centre is that row. Use fewer bins (n_bins of MDLFWF) or more "
             "rows"
         )
+
+
+@stored
+@dataclass(frozen=True, eq=False)
+class ObservedBins:
+    """What the observed cells of the rows in each bin hold; cells that were filled in say nothing here.
+
+    Parameters
+    ----------
+    means : (bins, columns) array
+        Mean of the observed cells of each column. Where a bin has too few of them, that of all bins.
+    is_seen : (bins, columns) array of bool
+        Whether a bin has enough observed cells of a column.
+    overall : (columns,) array
+        Mean of all observed cells.
+    """
+
+    means: Matrix
+    is_seen: Mask
+    overall: Vector
+
+    def check_fits(self, n_bins: int, n_columns: int) -> None:
+        """Check that what was read from a file belongs to so many bins and columns."""
+        expect_shape(self.means, (n_bins, n_columns), "means of observed cells")
+        expect_shape(self.is_seen, (n_bins, n_columns), "marks of observed cells")
+        expect_shape(self.overall, (n_columns,), "means of observed cells")
+
+
+def observe_bins(totals: Matrix, counts: Matrix) -> ObservedBins:
+    """Means of the observed cells of each bin.
+
+    Parameters
+    ----------
+    totals, counts : (bins, columns) arrays
+        Sums and numbers of the observed cells of each column, each row weighted by how far it belongs to the bin.
+
+    Examples
+    --------
+    >>> found = observe_bins(np.array([[30.0, 4.0], [10.0, 60.0]]), np.array([[10.0, 1.0], [10.0, 10.0]]))
+    >>> found.is_seen.tolist(), found.means.round(2).tolist()
+    ([[True, False], [True, True]], [[3.0, 5.82], [1.0, 6.0]])
+    """
+    overall = totals.sum(axis=0) / np.maximum(counts.sum(axis=0), 1e-9)
+    is_seen = counts >= MIN_OBSERVED_CELLS
+    means = np.where(is_seen, totals / np.where(is_seen, counts, 1.0), overall)
+    return ObservedBins(means, is_seen, overall)
 
 
 def default_n_bins(n_rows: int) -> int:

@@ -35,8 +35,6 @@ FULL_EFFECT = 0.5
 Link = Callable[[WindowPoint], str]
 """Address of the report of a window; empty if it has none."""
 
-Fact = Callable[[WindowPoint], float | None]
-
 
 def draw_track(timeline: Timeline, side: str, link: Link) -> str:
     """Track of one side over the windows: p-values on a log scale with the zones, and effect sizes below.
@@ -51,17 +49,31 @@ def draw_track(timeline: Timeline, side: str, link: Link) -> str:
     depth = _depth(timeline)
     height = 10.0 + TRACK_HEIGHT + GAP + EFFECT_HEIGHT + AXIS_HEIGHT
     effects_top = 10.0 + TRACK_HEIGHT + GAP
+    effects = [getattr(window, f"{side}_effect") or 0.0 for window in points]
     content = (
         _zones(timeline, depth)
-        + _p_axis(depth)
+        + _p_grid(depth)
         + _alarm_line(timeline, depth)
-        + _effect_bars(points, lambda window: getattr(window, f"{side}_effect"), effects_top)
+        + _effect_bars(effects, effects_top)
         + _window_axis(points, effects_top + EFFECT_HEIGHT)
         + _p_marks(points, side, depth, link)
     )
     alarms = sum(window.alarm for window in timeline.points)
     detail = f"{len(timeline.points)} windows, {alarms} of them in the warning or drift zone."
-    return figure((WIDTH, height), f"{SIDES[side]}: p-value of each window", content, detail=detail, kind="chart track")
+    labels = _p_labels(depth) + _side_labels(f"effect {_highest(effects):.2g}", "0", effects_top, EFFECT_HEIGHT)
+    return _framed(height, f"{SIDES[side]}: p-value of each window", content, labels, detail=detail, kind="chart track")
+
+
+def _framed(height: float, title: str, content: str, labels: str, *, detail: str = "", kind: str = "chart") -> str:
+    """Picture whose labels on the left stay in sight where a small screen shows a part of it."""
+    picture = figure((WIDTH, height), title, content + labels, detail=detail, kind=kind)
+    return f'<div class="framed">{picture}{_side(labels, height)}</div>'
+
+
+def _side(labels: str, height: float) -> str:
+    """Labels of a picture once more, to lie over its left end on a small screen."""
+    ground = element("rect", width=LEFT - 2.0, height=height, kind="side-ground")
+    return f'<svg class="chart side" viewBox="0 0 {LEFT:g} {height:g}" aria-hidden="true">{ground}{labels}</svg>'
 
 
 def draw_heat(timeline: Timeline, side: str, link_column: Callable[[str], str] = lambda _: "") -> str:
@@ -76,7 +88,9 @@ def draw_heat(timeline: Timeline, side: str, link_column: Callable[[str], str] =
         + _heat_hits(points, names, side)
     )
     what = "size of the change of values" if side == "values" else "share of missing cells"
-    return figure((WIDTH, height), f"{what.capitalize()}, column by window", content, kind="chart heatmap")
+    side = _heat_names(names, lambda _: "")
+    picture = figure((WIDTH, height), f"{what.capitalize()}, column by window", content, kind="chart heatmap")
+    return f'<div class="framed">{picture}{_side(side, height)}</div>'
 
 
 def draw_sparkline(points: Sequence[WindowPoint], alarm_at: float) -> str:
@@ -131,18 +145,24 @@ def _alarm_line(timeline: Timeline, depth: float) -> str:
     return line + label(LEFT + 6.0, y - 5.0, words)
 
 
-def _p_axis(depth: float) -> str:
-    lines = []
-    step = 1 if depth <= 5 else 2 if depth <= 8 else 3
-    for power in range(0, int(depth) + 1, step):
-        y = _y(10.0**-power, depth)
-        lines.append(element("path", d=f"M{LEFT:g} {point(y)}h{WIDTH - LEFT - RIGHT:g}", kind="grid"))
-        words = "p = 1" if not power else f"1e-{power}" if power > 2 else f"{10.0**-power:g}"
-        lines.append(label(LEFT - 8.0, y + 4.0, words, anchor="end"))
-    return "".join(lines)
+def _powers(depth: float) -> range:
+    """Powers of ten that the axis of p-values names."""
+    return range(0, int(depth) + 1, 1 if depth <= 5 else 2 if depth <= 8 else 3)
 
 
-def _slots(points: Sequence[WindowPoint]) -> float:
+def _p_grid(depth: float) -> str:
+    lines = (f"M{LEFT:g} {point(_y(10.0**-power, depth))}h{WIDTH - LEFT - RIGHT:g}" for power in _powers(depth))
+    return element("path", d="".join(lines), kind="grid")
+
+
+def _p_labels(depth: float) -> str:
+    names = ("p = 1" if not power else f"1e-{power}" if power > 2 else f"{10.0**-power:g}" for power in _powers(depth))
+    places = (_y(10.0**-power, depth) for power in _powers(depth))
+    pairs = zip(names, places, strict=True)
+    return "".join(label(LEFT - 8.0, y + 4.0, words, anchor="end") for words, y in pairs)
+
+
+def _slots(points: Sequence[object]) -> float:
     return (WIDTH - LEFT - RIGHT) / max(len(points), 1)
 
 
@@ -191,16 +211,16 @@ def _mark(x: float, y: float, zone: str, size: float) -> str:
     return element("circle", cx=x, cy=y, r=max(size * 0.75, 1.0), kind=f"zone {zone}")
 
 
-def _effect_bars(points: Sequence[WindowPoint], effect_of: Fact, top: float) -> str:
-    slot, bottom = _slots(points), top + EFFECT_HEIGHT
-    highest = max([FULL_EFFECT, *(effect_of(window) or 0.0 for window in points)])
-    bars = [
-        element("path", d=f"M{LEFT:g} {point(bottom)}h{WIDTH - LEFT - RIGHT:g}", kind="axis"),
-        label(LEFT - 8.0, top + 10.0, f"effect {highest:.2g}", anchor="end"),
-        label(LEFT - 8.0, bottom, "0", anchor="end"),
-    ]
-    for place, window in enumerate(points):
-        tall = EFFECT_HEIGHT * (effect_of(window) or 0.0) / highest
+def _highest(effects: Sequence[float]) -> float:
+    """Effect size at the top of an axis."""
+    return max([FULL_EFFECT, *effects])
+
+
+def _effect_bars(effects: Sequence[float], top: float) -> str:
+    slot, bottom, highest = _slots(effects), top + EFFECT_HEIGHT, _highest(effects)
+    bars = [element("path", d=f"M{LEFT:g} {point(bottom)}h{WIDTH - LEFT - RIGHT:g}", kind="axis")]
+    for place, effect in enumerate(effects):
+        tall = EFFECT_HEIGHT * effect / highest
         if tall >= 0.05:
             x = LEFT + slot * (place + 0.15)
             bars.append(element("rect", x=x, y=bottom - tall, width=slot * 0.7, height=tall, kind="effect"))
@@ -330,11 +350,11 @@ def draw_column(timeline: Timeline, name: str) -> str:
     cells = [next((column for column in window.columns if column.name == name), None) for window in points]
     slot, tall, gap = _slots(points), 90.0, 34.0
     bottoms = (10.0 + tall, 10.0 + 2.0 * tall + gap)
-    highest = max([FULL_EFFECT, *(cell.effect_size or 0.0 for cell in cells if cell is not None)])
-    drawn = [
-        _side_axis(f"effect {highest:.2g}", "0", bottoms[0], tall),
-        _side_axis("missing 100%", "0%", bottoms[1], tall),
-    ]
+    highest = _highest([cell.effect_size or 0.0 for cell in cells if cell is not None])
+    labels = _side_labels(f"effect {highest:.2g}", "0", bottoms[0] - tall, tall)
+    labels += _side_labels("missing 100%", "0%", bottoms[1] - tall, tall)
+    axes = (f"M{LEFT:g} {point(bottom)}h{WIDTH - LEFT - RIGHT:g}" for bottom in bottoms)
+    drawn = [element("path", d="".join(axes), kind="axis")]
     for place, cell in enumerate(cells):
         if cell is None:
             continue
@@ -363,49 +383,79 @@ def draw_column(timeline: Timeline, name: str) -> str:
         for place, (window, cell) in enumerate(zip(points, cells, strict=True))
     )
     content = "".join(drawn) + _window_axis(points, bottoms[1]) + hits
-    return figure((WIDTH, bottoms[1] + AXIS_HEIGHT), f"{shorten(name)} over time", content, kind="chart track")
+    return _framed(bottoms[1] + AXIS_HEIGHT, f"{shorten(name)} over time", content, labels, kind="chart track")
 
 
 def draw_ridges(histograms: Sequence[tuple[str, Histogram]], name: str) -> str:
-    """Distributions of a column in several windows, one above the other, each over that of the reference."""
-    row, tall, left = 34.0, 44.0, LEFT
-    highest = max((max((*h.reference, *h.window), default=0.0) for _, h in histograms), default=0.0) or 1.0
-    width, drawn = WIDTH - left - RIGHT, []
-    for place, (title, histogram) in enumerate(histograms):
+    """Distributions of a column in several windows, one above the other on one axis, each over the reference's."""
+    # Curves may reach into the row above them; bars of categories may not.
+    row, tall = 34.0, 28.0 if any(one.labels for _, one in histograms) else 44.0
+    rows = [(title, *_on_one_axis([one for _, one in histograms], histogram)) for title, histogram in histograms]
+    highest = max((max((*before, *after), default=0.0) for _, before, after, *_ in rows), default=0.0) or 1.0
+    drawn, labels = [], []
+    for place, (title, before, after, left, width) in enumerate(rows):
         bottom = tall + row * place + 8.0
-        sides = (histogram.reference, histogram.window)
-        first, second = (steps([share / highest for share in side], left, width, bottom, tall) for side in sides)
+        first, second = (steps([one / highest for one in side], left, width, bottom, tall) for side in (before, after))
         drawn += [
             element("path", d=f"{first}Z", kind="reference-area"),
             element("path", d=second, kind="window-line"),
-            element("path", d=f"M{left:g} {point(bottom)}h{width:g}", kind="grid"),
-            label(left - 8.0, bottom - 2.0, title, anchor="end"),
+            element("path", d=f"M{LEFT:g} {point(bottom)}h{WIDTH - LEFT - RIGHT:g}", kind="grid"),
         ]
+        labels.append(label(LEFT - 8.0, bottom - 2.0, title, anchor="end"))
     last = tall + row * max(len(histograms) - 1, 0) + 8.0
-    axis = _ridge_axis(histograms[-1][1], left, width, last) if histograms else ""
-    return figure((WIDTH, last + AXIS_HEIGHT), f"Distributions of {shorten(name)}", "".join(drawn) + axis, kind="chart")
+    content = "".join(drawn) + _ridge_axis([one for _, one in histograms], last)
+    return _framed(last + AXIS_HEIGHT, f"Distributions of {shorten(name)}", content, "".join(labels))
 
 
-def _ridge_axis(histogram: Histogram, left: float, width: float, y: float) -> str:
-    if histogram.labels:
-        slot = width / len(histogram.labels)
-        every = max(1, math.ceil(len(histogram.labels) / 8))
+def _on_one_axis(histograms: Sequence[Histogram], own: Histogram) -> tuple[list[float], list[float], float, float]:
+    """Heights of both sides of a histogram, and where it begins and how wide it is on the axis that all of them share.
+
+    Intervals of histograms differ in width, so that heights are densities; categories are shares.
+    """
+    inside = WIDTH - LEFT - RIGHT
+    if own.labels:
+        names = _all_labels(histograms)
+        before, after = (dict(zip(own.labels, side, strict=True)) for side in (own.reference, own.window))
+        return [before.get(n, 0.0) for n in names], [after.get(n, 0.0) for n in names], LEFT, inside
+    low, high = _bounds(histograms)
+    scale = inside / (high - low) if high > low else 0.0
+    left, width = LEFT + (own.edges[0] - low) * scale, (own.edges[-1] - own.edges[0]) * scale or inside
+    density = len(own.reference) / width
+    return [density * share for share in own.reference], [density * share for share in own.window], left, width
+
+
+def _all_labels(histograms: Sequence[Histogram]) -> list[str]:
+    return list(dict.fromkeys(name for histogram in histograms for name in histogram.labels))
+
+
+def _bounds(histograms: Sequence[Histogram]) -> tuple[float, float]:
+    """Ends of the axis that histograms of numbers share."""
+    edges = [histogram.edges for histogram in histograms if histogram.edges]
+    return min(own[0] for own in edges), max(own[-1] for own in edges)
+
+
+def _ridge_axis(histograms: Sequence[Histogram], y: float) -> str:
+    width, names = WIDTH - LEFT - RIGHT, _all_labels(histograms)
+    if names:
+        slot = width / len(names)
+        every = max(1, math.ceil(len(names) / 8))
         return "".join(
-            label(left + slot * (place + 0.5), y + 18.0, shorten(name, 14), anchor="middle")
-            for place, name in enumerate(histogram.labels)
+            label(LEFT + slot * (place + 0.5), y + 18.0, shorten(name, 14), anchor="middle")
+            for place, name in enumerate(names)
             if place % every == 0
         )
-    low, high = histogram.edges[0], histogram.edges[-1]
+    low, high = _bounds(histograms)
     places = ticks(low, high)
     return "".join(
-        label(left + width * ((place - low) / (high - low) if high > low else 0.5), y + 18.0, words, anchor="middle")
+        label(LEFT + width * ((place - low) / (high - low) if high > low else 0.5), y + 18.0, words, anchor="middle")
         for place, words in zip(places, axis_labels(places), strict=True)
     )
 
 
-def _side_axis(top: str, bottom: str, y: float, tall: float) -> str:
-    line = element("path", d=f"M{LEFT:g} {point(y)}h{WIDTH - LEFT - RIGHT:g}", kind="axis")
-    return line + label(LEFT - 8.0, y - tall + 10.0, top, anchor="end") + label(LEFT - 8.0, y, bottom, anchor="end")
+def _side_labels(highest: str, lowest: str, top: float, tall: float) -> str:
+    """Labels of the two ends of an axis."""
+    upper = label(LEFT - 8.0, top + 10.0, highest, anchor="end")
+    return upper + label(LEFT - 8.0, top + tall, lowest, anchor="end")
 
 
 def _column_tip(window: WindowPoint, cell: ColumnPoint | None) -> str:

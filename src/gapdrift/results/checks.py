@@ -1,20 +1,17 @@
 """Checks beside drift: plain rules about columns and rows, with limits that users set."""
 
-import ast
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from gapdrift.errors import ParameterError
+from gapdrift.results.mismatches import Mismatch, read_mismatches
 
 if TYPE_CHECKING:
     from gapdrift.results.result import DriftResult, FeatureFinding
 
 __all__ = ["Check", "Limits", "run_checks"]
-
-NEW_COLUMN = re.compile(r"Column (.+) is not in the reference and was ignored\.", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -24,7 +21,7 @@ class Check:
     Parameters
     ----------
     name : str
-        "columns", "duplicates", "missing", "categories", "range", "constant" or "effect".
+        "columns", "types", "duplicates", "missing", "categories", "range", "constant" or "effect".
     column : str
         Empty if the rule is about the table.
     passed : bool
@@ -53,6 +50,8 @@ class Limits:
         Largest share of missing cells.
     max_missing_rise : float, default 0.1
         Largest rise of that share above the reference's; ignored if ``max_missing`` is given.
+    max_other_type : float, default 0.01
+        Largest share of cells of another type than the reference's, which count as missing.
     max_new_share : float, default 0.01
         Largest share of cells with a category that the reference does not have. Columns of many rare categories
         always have some: their drift is tested instead.
@@ -80,6 +79,7 @@ class Limits:
 
     max_missing: float | None = None
     max_missing_rise: float = 0.1
+    max_other_type: float = 0.01
     max_new_share: float = 0.01
     minimum: float | None = None
     maximum: float | None = None
@@ -142,26 +142,37 @@ def run_checks(
     absent = [name for name in own if name not in {feature.name for feature in result.features}]
     if absent and result.features:
         raise ParameterError(f"There are limits for the column(s) {', '.join(absent)}, which were not compared.")
-    found = [] if general.ignore else list(_check_table(result, general))
+    differing = read_mismatches(result.warnings)
+    found = [] if general.ignore else list(_check_table(result, differing, general))
     for feature in result.features:
-        found += _check_column(feature, general.changed(f"column {feature.name}", own.get(feature.name, {})))
+        of_column = [each for each in differing if each.column == feature.name]
+        limits_of = general.changed(f"column {feature.name}", own.get(feature.name, {}))
+        found += _check_column(feature, of_column, result.n_window, limits_of)
     return tuple(sorted(found, key=lambda check: check.passed))
 
 
-def _check_table(result: "DriftResult", limits: Limits) -> Iterator[Check]:
-    new = [ast.literal_eval(match.group(1)) for match in map(NEW_COLUMN.fullmatch, result.warnings) if match]
-    words = f"New columns: {', '.join(map(str, new))}." if new else "No new columns."
+def _check_table(result: "DriftResult", differing: list[Mismatch], limits: Limits) -> Iterator[Check]:
+    new = [each.column for each in differing if each.kind in {"new", "unexpected"}]
+    words = f"New columns: {', '.join(new)}." if new else "No new columns."
     yield Check("columns", "", limits.allow_new_columns or not new, words)
+    compared = {feature.name for feature in result.features}
+    for each in differing:
+        # A window of too few rows has no findings about columns.
+        if each.kind in {"absent", "type"} and each.column not in compared:
+            yield Check("columns" if each.kind == "absent" else "types", each.column, False, each.sentence)
     if result.duplicates is not None:
         before, after = result.duplicates
         words = f"{_percent(after)} of the rows are copies of another one, {_percent(before)} in the reference."
         yield Check("duplicates", "", after - before <= limits.max_duplicate_rise, words)
 
 
-def _check_column(feature: "FeatureFinding", limits: Limits) -> Iterable[Check]:
+def _check_column(feature: "FeatureFinding", differing: list[Mismatch], n_rows: int, limits: Limits) -> Iterable[Check]:
     if limits.ignore:
         return []
-    found = [_check_missing(feature, limits)]
+    absent = [each.sentence for each in differing if each.kind == "absent"]
+    found = [Check("columns", feature.name, not absent, absent[0] if absent else "The window has this column.")]
+    found += [] if absent else [_check_type(feature, differing, n_rows, limits)]
+    found.append(_check_missing(feature, limits))
     if feature.missing_window < 1.0:
         found += [_check_new(feature, limits), _check_constant(feature, limits)]
         found += _check_range(feature, limits)
@@ -171,10 +182,20 @@ def _check_column(feature: "FeatureFinding", limits: Limits) -> Iterable[Check]:
     return found
 
 
+def _check_type(feature: "FeatureFinding", differing: list[Mismatch], n_rows: int, limits: Limits) -> Check:
+    others = [each for each in differing if each.kind in {"type", "cells"}]
+    n_cells = sum(n_rows if each.kind == "type" else each.n_cells for each in others)
+    words = others[0].sentence if others else "All cells are of the same type as in the reference."
+    return Check("types", feature.name, n_cells <= limits.max_other_type * n_rows, words)
+
+
 def _check_missing(feature: "FeatureFinding", limits: Limits) -> Check:
     share = feature.missing_window
     limit = feature.missing_reference + limits.max_missing_rise if limits.max_missing is None else limits.max_missing
-    words = f"{_percent(share)} of the cells are missing, expected at most {_percent(min(limit, 1.0))}."
+    most = min(limit, 1.0)
+    # As many digits as it takes to see that a limit is passed.
+    digits = next((n for n in range(3, 15) if share <= limit or f"{share:.{n}g}" != f"{most:.{n}g}"), 15)
+    words = f"{_percent(share, digits)} of the cells are missing, expected at most {_percent(most, digits)}."
     return Check("missing", feature.name, share <= limit, words)
 
 
@@ -211,5 +232,5 @@ def _check_range(feature: "FeatureFinding", limits: Limits) -> Iterator[Check]:
     yield Check("range", feature.name, inside, f"Values from {low:.6g} to {high:.6g}, expected {allowed}.")
 
 
-def _percent(share: float) -> str:
-    return f"{100.0 * share:.3g} %"
+def _percent(share: float, digits: int = 3) -> str:
+    return f"{100.0 * share:.{digits}g} %"

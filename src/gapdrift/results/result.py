@@ -287,12 +287,13 @@ class BinFinding:
     Parameters
     ----------
     centre : mapping of str to float or str
-        Value of each column at the centre: a number, or the category that is most frequent there.
+        Observed cells of the reference's rows in it, by column: a mean, or the category that is most frequent or most
+        raised. A column of which these rows have fewer than five observed cells is left out.
     share_reference, share_window : float
     contribution : float or None
         What the bin adds to the statistic; None if no test was possible.
     description : str
-        What sets the bin apart, in words.
+        What sets the bin apart, in words about these cells.
 
     Examples
     --------

@@ -21,6 +21,7 @@ __all__ = [
     "add_comment",
     "add_mute",
     "add_sink",
+    "comments_of",
     "delete_mute",
     "delete_sink",
     "delete_token",
@@ -89,6 +90,15 @@ def list_comments(connection: Connection, project_id: int, alarm_id: int) -> Row
     find_alarm(connection, project_id, alarm_id)
     query = sa.select(comments).where(comments.c.alarm_id == alarm_id).order_by(comments.c.id).limit(1_000)
     return [dict(row) for row in connection.execute(query).mappings()]
+
+
+def comments_of(connection: Connection, found: Rows) -> dict[int, Rows]:
+    """Comments on each of some alarms of a project, the first one first."""
+    query = sa.select(comments).where(comments.c.alarm_id.in_([alarm["id"] for alarm in found]))
+    said: dict[int, Rows] = {alarm["id"]: [] for alarm in found}
+    for row in connection.execute(query.order_by(comments.c.id).limit(5_000)).mappings():
+        said[row["alarm_id"]].append(dict(row))
+    return said
 
 
 def add_mute(connection: Connection, monitor: Mapping[str, Any], column: str, until: datetime, who: str) -> int:

@@ -30,6 +30,8 @@ from gapdrift.service.web import SecurityHeaders, add_static, render
 
 __all__ = ["JsonFormatter", "make_app"]
 
+METHODS = {"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"}
+
 logger = logging.getLogger("gapdrift.service")
 
 
@@ -109,8 +111,10 @@ class CountRequests:
         finally:
             seconds = time.perf_counter() - started
             route = getattr(scope.get("route"), "path", "other")
-            self._counters.count_request(route, scope["method"], status, seconds)
-            facts = {"method": scope["method"], "route": route, "status": status, "ms": round(1e3 * seconds, 1)}
+            # Anybody can make up methods, each of which would be kept.
+            method = scope["method"] if scope["method"] in METHODS else "other"
+            self._counters.count_request(route, method, status, seconds)
+            facts = {"method": method, "route": route, "status": status, "ms": round(1e3 * seconds, 1)}
             logger.info("request", extra={"facts": facts})
 
 

@@ -85,8 +85,14 @@ def _monitor_metrics(connection: Connection, ids: list[int] | None) -> dict[str,
         .join(projects, projects.c.id == sinks.c.project_id)
         .where(deliveries.c.state != "sent")
     )
+    slugs = sa.select(projects.c.slug)
     if ids is not None:
+        slugs = slugs.where(projects.c.id.in_(ids))
         query, open_alarms, waiting = (q.where(projects.c.id.in_(ids)) for q in (query, open_alarms, waiting))
+    own = sorted(connection.scalars(slugs))
+    opened = {row[0]: row[1] for row in connection.execute(open_alarms.group_by(projects.c.slug))}
+    counted = connection.execute(waiting.group_by(projects.c.slug, deliveries.c.state))
+    undelivered = {(slug, state): n for slug, state, n in counted}
     rows = list(connection.execute(query).mappings())
     labels = [{"project": row["slug"], "monitor": row["name"]} for row in rows]
     pairs = list(zip(labels, rows, strict=True))
@@ -112,14 +118,15 @@ def _monitor_metrics(connection: Connection, ids: list[int] | None) -> dict[str,
         "open_alarms": (
             gauge,
             "Alarms that nobody has handled.",
-            [({"project": slug}, float(n)) for slug, n in connection.execute(open_alarms.group_by(projects.c.slug))],
+            [({"project": slug}, float(opened.get(slug, 0))) for slug in own],
         ),
         "undelivered": (
             gauge,
             "Messages about alarms that were not delivered yet, or failed.",
             [
-                ({"project": slug, "state": state}, float(n))
-                for slug, state, n in connection.execute(waiting.group_by(projects.c.slug, deliveries.c.state))
+                ({"project": slug, "state": state}, float(undelivered.get((slug, state), 0)))
+                for slug in own
+                for state in ("pending", "failed")
             ],
         ),
     }
@@ -127,7 +134,7 @@ def _monitor_metrics(connection: Connection, ids: list[int] | None) -> dict[str,
 
 def _lines(name: str, kind: str, words: str, samples: list[Sample]) -> list[str]:
     full = f"gapdrift_service_{name}"
-    head = [f"# HELP {full} {words}", f"# TYPE {full} {kind}"] if samples else []
+    head = [f"# HELP {full} {words}", f"# TYPE {full} {kind}"]
     return head + [f"{full}{_labels(labels)} {value:.17g}" for labels, value in samples]
 
 

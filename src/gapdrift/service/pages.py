@@ -249,6 +249,7 @@ def monitor_page(request: Request, grant: Viewer, monitor: str, before: Before =
     with service_of(request).database.read() as connection:
         row = find_monitor(connection, grant.project_id, monitor)
         timeline = read_timeline(connection, row["id"], before=before, limit=SHOWN)
+        muted = inbox.list_mutes(connection, row["id"])
     address = _monitor_address(grant.project["slug"], monitor)
 
     def link(window: WindowPoint) -> str:
@@ -271,8 +272,13 @@ def monitor_page(request: Request, grant: Viewer, monitor: str, before: Before =
         older=f"{address}?before={first}" if first > 0 else "",
         newest=address if before is not None else "",
         state=f"{row['n_windows']}/{before}",
-        settings={name: value for name, value in json.loads(row["settings"]).items() if value is not None},
+        mutes=[{**one, "until": _when(one["until"])} for one in muted],
+        settings={name: _setting(value) for name, value in json.loads(row["settings"]).items() if value is not None},
     )
+
+
+def _setting(value: Any) -> str:
+    return f"{value:,.0f}" if isinstance(value, float) and value.is_integer() else str(value)
 
 
 @router.get(MONITOR + "/windows/{number}")
@@ -286,7 +292,8 @@ def window_page(request: Request, grant: Viewer, monitor: str, number: int) -> R
         result = read_result(connection, row["id"], number)
         chosen = (alarms.c.monitor_id == row["id"]) & (alarms.c.number == number)
         alarm_id = connection.scalar(sa.select(alarms.c.id).where(chosen))
-        alarm = None if alarm_id is None else _alarm_facts(connection, grant, alarm_id)
+        found = [] if alarm_id is None else [inbox.find_alarm(connection, grant.project_id, alarm_id)]
+        alarm = next(iter(_alarm_facts(connection, found)), None)
         before, after = _neighbours(connection, row["id"], number)
     address = _monitor_address(grant.project["slug"], monitor)
     return _show(
@@ -313,11 +320,18 @@ def _neighbours(connection: Connection, monitor_id: int, number: int) -> tuple[i
     return before, after
 
 
-def _alarm_facts(connection: Connection, grant: Grant, alarm_id: int) -> dict[str, Any]:
-    alarm = inbox.find_alarm(connection, grant.project_id, alarm_id)
-    said = inbox.list_comments(connection, grant.project_id, alarm_id)
-    comments = [{**one, "written": _when(one["written"])} for one in said]
-    return {**alarm, "raised": _when(alarm["raised"]), "handled": _when(alarm["handled"]), "comments": comments}
+def _alarm_facts(connection: Connection, found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Alarms with their comments, as they are shown."""
+    said = inbox.comments_of(connection, found)
+    return [
+        {
+            **alarm,
+            "raised": _when(alarm["raised"]),
+            "handled": _when(alarm["handled"]),
+            "comments": [{**one, "written": _when(one["written"])} for one in said[alarm["id"]]],
+        }
+        for alarm in found
+    ]
 
 
 @router.get(MONITOR + "/column")
@@ -441,7 +455,7 @@ def alarms_page(
     wanted = None if state == "all" else state
     with service_of(request).database.read() as connection:
         found = inbox.list_alarms(connection, grant.project_id, state=wanted, before=before, limit=PER_PAGE)
-        shown = [_alarm_facts(connection, grant, row["id"]) for row in found]
+        shown = _alarm_facts(connection, found)
     for one in shown:
         one["address"] = f"{_monitor_address(grant.project['slug'], one['monitor'])}/windows/{one['number']}"
     more = f"?state={state}&before={found[-1]['id']}" if len(found) == PER_PAGE else ""
@@ -493,11 +507,22 @@ def mute(request: Request, grant: Editor, monitor: str, form: Posted) -> Respons
 
 def _checked(number: int) -> int:
     if not 0 <= number < 2**62:
-        raise NotFoundError(f"The project has no alarm {number}.")
+        raise NotFoundError(f"There is nothing with the number {number}.")
     return number
 
 
 # Settings and audit.
+
+
+@router.post(MONITOR + "/mutes/{mute}/delete")
+def end_mute(request: Request, grant: Editor, _: Posted, monitor: str, mute: int) -> Response:
+    """Send alarms about a column again."""
+
+    def job(connection: Connection) -> None:
+        inbox.delete_mute(connection, find_monitor(connection, grant.project_id, monitor), _checked(mute), grant.who)
+
+    service_of(request).write(job)
+    return _back(_monitor_address(grant.project["slug"], monitor))
 
 
 @router.get(PROJECT + "/audit")

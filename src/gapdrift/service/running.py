@@ -11,14 +11,19 @@ from sqlalchemy.engine import Connection
 
 from gapdrift.counting.evidence import Evidence
 from gapdrift.detectors.reference import ReferenceDetector
-from gapdrift.errors import InputError
+from gapdrift.errors import GapdriftError, InputError
 from gapdrift.service.errors import NotFoundError, UnavailableError
 from gapdrift.service.schema import monitors, parts, pushes, references
 from gapdrift.storage import loads
 from gapdrift.streaming.monitor import Monitor
 from gapdrift.streaming.windows import WindowResult
 
-__all__ = ["Detectors", "Running", "RunningMonitors", "load_reference"]
+__all__ = ["Detectors", "Running", "RunningMonitors", "SpoiledError", "load_reference"]
+
+
+class SpoiledError(Exception):
+    """A monitor in memory that is not as the database has it: rows were taken whose window could not be decided."""
+
 
 KEPT_DETECTORS = 32
 KEPT_MONITORS = 256
@@ -106,7 +111,13 @@ class Running:
     ) -> list[tuple[WindowResult, Mapping[int, Evidence]]]:
         """Windows that were decided, each with the evidence of its panes."""
         self._panes.clear()
-        windows = take(self.monitor)
+        before = self.monitor.position
+        try:
+            windows = take(self.monitor)
+        except Exception as error:
+            if isinstance(error, GapdriftError) and self.monitor.position == before:
+                raise
+            raise SpoiledError(str(error)) from error
         self.changed = True
         tested = iter(self._panes)
         return [(window, next(tested) if window.result is not None else {}) for window in windows]

@@ -24,6 +24,9 @@ MAX_JSON = 8 * 2**20
 MAX_PARQUET = 128 * 2**20
 """Largest number of bytes of a Parquet file once it is decompressed."""
 
+MAX_STATISTIC = 1e12
+"""What one row adds to a sum, at most: powers of normal scores are far below it."""
+
 CONTENT_TYPES = {
     "application/vnd.gapdrift.evidence": "evidence",
     "application/json": "json",
@@ -71,6 +74,10 @@ def _read_evidence(data: bytes) -> Evidence:
     thing = loads(data)
     if not isinstance(thing, Evidence):
         raise InputError(f"The body holds a {type(thing).__name__}, expected evidence: the bytes of detector.count.")
+    most = MAX_STATISTIC * thing.n_rows
+    for name, array in thing.sums.items():
+        if array.size and max(array.max(), -array.min()) > most:
+            raise InputError(f"The sum {name[:80]!r} is larger than {thing.n_rows} rows can make it. Count them again.")
     return thing
 
 

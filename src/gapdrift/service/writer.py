@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 from sqlalchemy.engine import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
-from gapdrift.errors import GapdriftError
+from gapdrift.errors import GapdriftError, InputError
 from gapdrift.service.database import Database
 from gapdrift.service.errors import UnavailableError
-from gapdrift.service.running import RunningMonitors
+from gapdrift.service.running import RunningMonitors, SpoiledError
 
 __all__ = ["Job", "Writer"]
 
@@ -102,10 +102,7 @@ class Writer:
                     self._do_all([pair])
                 return
             logger.exception("A job of the writer failed.")
-            lost = isinstance(error, SQLAlchemyError)
-            answers = [
-                UnavailableError("The database could not be written. Send the request again.") if lost else error
-            ]
+            answers = [_answer_to(error)]
         for (_, future), answer in zip(batch, answers, strict=True):
             if isinstance(answer, BaseException):
                 future.set_exception(answer)
@@ -126,3 +123,15 @@ class Writer:
                 running.write(connection)
         self._running.trim()
         return answers
+
+
+def _answer_to(error: Exception) -> Exception:
+    """What a client is told about an error of a job."""
+    if isinstance(error, SQLAlchemyError):
+        return UnavailableError("The database could not be written. Send the request again.")
+    if isinstance(error, SpoiledError):
+        return InputError(
+            "The window that would be decided now cannot be: its sums, of this push or of an earlier one, are not "
+            "those of any rows. Nothing was taken. To begin a new window, upload the reference again."
+        )
+    return error

@@ -7,6 +7,7 @@ from datetime import datetime
 from gapdrift.counting.evidence import Evidence
 from gapdrift.detectors.base import Detector
 from gapdrift.errors import InputError, SchemaError
+from gapdrift.results.mismatches import say_new
 from gapdrift.streaming.policy import Policy
 from gapdrift.streaming.rows import Columns, Rows
 from gapdrift.tables.frame import Table, quote
@@ -43,7 +44,7 @@ def notes_about_columns(columns: Columns, table: Table) -> set[str]:
     """Notes about columns that the reference does not have."""
     known = {*columns.names, *columns.ignored}
     extra = [name for name in table.names if name not in known] if table.named else []
-    return {f"Column {name!r} is not in the reference and was ignored." for name in extra}
+    return {say_new(name) for name in extra}
 
 
 def notes_about_skipped(policy: Policy, skipped: Mapping[str, int]) -> tuple[str, ...]:

@@ -126,7 +126,7 @@ class Pane:
     notes: set[str] = field(default_factory=set)
     closed: bool = False
 
-    def add(self, rows: Rows, count: Count) -> None:
+    def add(self, rows: Rows, count: Count[Evidence]) -> None:
         """Add rows, and count the blocks that they fill."""
         self.n_rows += len(rows)
         self.waiting.append(rows)
@@ -147,7 +147,7 @@ class Pane:
         self.first_row = first if self.first_row < 0 else min(self.first_row, first)
         self.last_row = max(self.last_row, last)
 
-    def close(self, count: Count) -> Evidence:
+    def close(self, count: Count[Evidence]) -> Evidence:
         """Evidence of all rows; no more can be added."""
         if not self.closed:
             if self.waiting and (any(map(len, self.waiting)) or self.counted is None):
@@ -158,13 +158,13 @@ class Pane:
         assert self.counted is not None  # counted above
         return self.counted
 
-    def recount(self, count: Count) -> None:
+    def recount(self, count: Count[Evidence]) -> None:
         """Count the kept rows again, for another reference."""
         self.n_rows, self.counted, self.waiting, self.closed = 0, None, [], False
         for rows in self.kept:
             self.add(rows, count)
 
-    def _count(self, rows: Rows, count: Count) -> None:
+    def _count(self, rows: Rows, count: Count[Evidence]) -> None:
         evidence = count(rows.table())
         self.counted = evidence if self.counted is None else self.counted + evidence
 

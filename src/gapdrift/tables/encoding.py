@@ -16,14 +16,18 @@ import numpy as np
 
 from gapdrift._typing import Indices, Mask, Matrix, Vector
 from gapdrift.errors import SchemaError
+from gapdrift.results.mismatches import say_absent, say_new, say_new_type, say_other_type, say_unexpected
 from gapdrift.tables.facts import Codes, hash_text, mixers
 from gapdrift.tables.frame import RawColumn, Table, quote
 from gapdrift.tables.schema import Column, Schema, as_categories
 
-__all__ = ["ONE_HOT", "Encoded", "encode", "new_values_note", "numeric_chunks", "probe_rows"]
+__all__ = ["ONE_HOT", "Encoded", "conform", "encode", "new_values_note", "numeric_chunks", "probe_rows"]
 
 WHOLE_NUMBER = re.compile(r"[+-]?[0-9]+(\.0)?")
 """Texts that stand for a whole number, and so may be written with or without .0."""
+
+PLAIN_NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
+"""Texts that are numbers."""
 
 ONE_HOT = 1.0 / math.sqrt(2.0)
 """Entry of a one-hot column where the row has its category; two different categories are then at distance 1."""
@@ -188,7 +192,35 @@ def _match_columns(source: Table, schema: Schema) -> list[str]:
             f"The array has {len(source.names)} columns, expected {len(schema.names) + len(schema.ignored)} "
             "as in the reference."
         )
-    return [f"Column {name!r} is not in the reference and was ignored." for name in extra]
+    return [say_new(name) for name in extra]
+
+
+def conform(table: Any, schema: Schema) -> tuple[Table, frozenset[str]]:
+    """Table that has every column of the schema, and sentences about those that it lacked or that hold another type.
+
+    The cells of such columns are missing. A table without names has no columns to find: it is returned as it is.
+    """
+    source = Table.read(table)
+    if not (source.named and schema.named):
+        return source, frozenset()
+    notes, columns = set(), {name: source.stored(name) for name in source.names}
+    for column in schema.columns:
+        note = (
+            say_absent(column.name) if column.name not in columns else _other_type(source.column(column.name), column)
+        )
+        if note:
+            notes.add(note)
+            columns[column.name] = np.full(source.n_rows, np.nan)
+    return Table(tuple(columns), source.n_rows, True, columns), frozenset(notes)
+
+
+def _other_type(data: RawColumn, column: Column) -> str:
+    """Sentence about a column whose cells cannot be compared with those of the reference; empty if they can."""
+    is_number = data.kind in {"number", "integer"}
+    if data.missing.all() or column.kind == "empty" or (is_number if column.kind == "number" else data.kind != "date"):
+        return ""
+    expected = "numbers" if column.kind == "number" else "categories"
+    return say_other_type(column.name, "dates" if data.kind == "date" else "text", expected)
 
 
 def _encode_number(data: RawColumn, _column: Column, _notes: set[str]) -> Matrix:
@@ -230,9 +262,16 @@ def _encode_category(data: RawColumn, column: Column, notes: set[str], pool_sing
     pooled = np.flatnonzero((place_of >= len(column.categories)) & (counts > 0)).tolist()
     if pooled and not column.pooled and not pool_singletons:
         notes.add(new_values_note(data.name))
+    if pooled and not column.pooled and _have_turned_into_numbers([texts[index] for index in pooled], column):
+        notes.add(say_new_type(data.name, "numbers", "words"))
     codes = np.array([hash_text(text) for text in texts], dtype=np.uint64)[numbers]
     codes[data.missing] = 0
     return _Categories(matrix, {texts[index]: int(counts[index]) for index in pooled}, codes)
+
+
+def _have_turned_into_numbers(new: list[str], column: Column) -> bool:
+    """Whether new categories are numbers while those of the reference are words."""
+    return all(map(PLAIN_NUMBER.fullmatch, new)) and not any(map(PLAIN_NUMBER.fullmatch, column.categories))
 
 
 def _encode_nothing(data: RawColumn, column: Column, _notes: set[str]) -> Matrix:
@@ -276,7 +315,7 @@ def _position(category: str, own: dict[str, int], column: Column) -> int:
 
 def _encode_empty(data: RawColumn, _column: Column, notes: set[str]) -> Matrix:
     if not data.missing.all():
-        notes.add(f"Column {data.name!r} has values here but none in the reference: they are not compared.")
+        notes.add(say_unexpected(data.name))
     return np.empty((len(data.missing), 0))
 
 

@@ -27,6 +27,7 @@ __all__ = [
     "HistogramAxis",
     "cells_of_rows",
     "count_categories",
+    "count_cells",
     "find_facts",
     "fit_axes",
     "scan_numbers",
@@ -297,6 +298,13 @@ def cells_of_rows(rows: Encoded, owner: Indices, axes: tuple[HistogramAxis, ...]
         elif axis.labels:
             found[present, place] = np.minimum(values[present].argmax(axis=1), len(axis) - 1)
     return found
+
+
+def count_cells(rows: Encoded, owner: Indices, axes: tuple[HistogramAxis, ...]) -> Vector:
+    """Number of values in each cell of each column, one column after the other."""
+    cells = cells_of_rows(rows, owner, axes)
+    counts = [np.bincount(own[own >= 0], minlength=len(axis)) for own, axis in zip(cells.T, axes, strict=True)]
+    return np.concatenate([np.zeros(0), *counts])
 
 
 def _fit_axis(rows: Encoded, schema: Schema, index: int, column: Column) -> HistogramAxis:

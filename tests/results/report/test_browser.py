@@ -192,3 +192,19 @@ def test_no_heading_is_printed_without_what_follows_it(open_page):
     kept = page.evaluate("Array.from(document.querySelectorAll('h2'), (head) => getComputedStyle(head).breakAfter)")
     assert set(kept) == {"avoid"}
     assert page.locator(".finder:visible, .hint:visible, #theme:visible").count() == 0
+
+
+def test_the_end_of_the_page_is_printed_together(open_page):
+    """Data, settings and the last line: wherever a page of paper ends, the line does not stand alone on the next."""
+    page = open_page("drift")
+    page.emulate_media(media="print")
+    style = "getComputedStyle(document.querySelector('{}')).{}"
+    assert page.evaluate(style.format("section:last-of-type", "breakInside")) == "avoid"
+    assert page.evaluate(style.format("footer", "breakBefore")) == "avoid"
+
+
+def test_checks_are_read_without_scrolling_on_a_phone(open_page):
+    page = open_page("gaps", width=390)
+    box = page.locator(".scroll:has(table.checks)")
+    assert box.count() == 1
+    assert box.evaluate("(box) => box.scrollWidth <= box.clientWidth")

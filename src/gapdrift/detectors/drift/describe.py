@@ -1,11 +1,10 @@
 """Bins in the user's own columns, units and words."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gapdrift._typing import Vector
 from gapdrift.counting.profile import Profile
 from gapdrift.inference.pairs import PairTest
+from gapdrift.models.partition import ObservedBins
 from gapdrift.results import PairFinding, PairSide
 from gapdrift.results.report.words import format_number_within, shorten
 from gapdrift.tables.encoding import ONE_HOT
@@ -18,50 +17,48 @@ NOTABLE = 0.5
 
 MAX_WORDS = 3
 
-MAX_MISSING = 0.5
-"""Share of missing cells above which a column describes no bin."""
-
 TICKS = (-2.0, -1.0, 0.0, 1.0, 2.0)
 """Scores at which the values of a pair of columns are shown."""
 
 
 def describe_bin(
-    profile: Profile, schema: Schema, centre: NDArray[np.float64], missing: Vector
+    profile: Profile, schema: Schema, observed: ObservedBins, bin_number: int
 ) -> tuple[dict[str, float | str], str]:
-    """Centre of a bin by column, and the columns that set it apart, in words.
+    """Values of the rows in a bin by column, and the columns that set it apart, in words.
 
-    A number is in its own unit; of a category, the value that is most raised is named. A column that the reference
-    mostly misses is not used: what it is at the centre was filled in, not seen.
+    A number is in its own unit; of a category, the value that is most raised is named. Both are those of observed
+    cells: a column of which the rows in the bin have next to none is left out.
 
     Parameters
     ----------
     profile : Profile
     schema : Schema
-    centre : (directions,) array
-    missing : (input columns,) array
-        Share of missing cells in the reference.
+    observed : ObservedBins
+        In normal scores.
+    bin_number : int
     """
-    away = profile.directions @ centre
-    scores = profile.mean + away
+    scores, is_seen = observed.means[bin_number], observed.is_seen[bin_number]
+    away = scores - observed.overall
     place: dict[str, float | str] = {}
     strength = np.zeros(len(schema.columns))
     starts = np.searchsorted(schema.owner, np.arange(len(schema.columns) + 1)).tolist()
     for index, column in enumerate(schema.columns):
-        own = away[starts[index] : starts[index + 1]]
+        own = slice(starts[index], starts[index + 1])
+        if column.kind == "empty" or not is_seen[own].all():
+            continue
         if column.kind == "number":
-            place[column.name] = _value_of(profile, starts[index], float(scores[starts[index]]))
-            strength[index] = abs(own[0])
-        elif column.kind == "category":
-            place[column.name] = column.category_at(int(own.argmax()))
-            strength[index] = 2.0 * own.max() / ONE_HOT
-    strength = np.where(missing > MAX_MISSING, 0.0, strength)
+            place[column.name] = _value_of(profile, own.start, float(scores[own.start]))
+            strength[index] = abs(away[own.start])
+        else:
+            place[column.name] = column.category_at(int(away[own].argmax()))
+            strength[index] = 2.0 * away[own].max() / ONE_HOT
     order = np.argsort(-strength, kind="stable")[:MAX_WORDS].tolist()
     words = [
         _describe_column(profile, schema.columns[index], starts[index], place, float(away[starts[index]]))
         for index in order
         if strength[index] >= NOTABLE
     ]
-    return place, ", ".join(words) or "near the middle of every column"
+    return place, ", ".join(words) or ("near the middle of every column" if place else "hardly any cell observed")
 
 
 def describe_pair(profile: Profile, schema: Schema, test: PairTest) -> PairFinding:

@@ -14,18 +14,16 @@ from gapdrift._typing import Mask, Matrix, Vector
 from gapdrift.counting.concept import concept_sums, count_concept
 from gapdrift.counting.evidence import Evidence
 from gapdrift.counting.profile import Profile, add_to_digest
+from gapdrift.detectors.distributions import Side, column_facts
 from gapdrift.detectors.drift.batches import BatchStatistics
-from gapdrift.detectors.drift.distributions import Side, make_histogram, new_categories
 from gapdrift.detectors.drift.reference import (
     CATEGORY_RULE,
     ENCODED_ROWS,
-    MAX_NEW,
     MIN_WINDOW,
     DriftReference,
     DriftSettings,
     effect_unit,
     fit_drift_reference,
-    value_range,
 )
 from gapdrift.errors import ParameterError
 from gapdrift.execution import MAX_LEARNED
@@ -246,23 +244,17 @@ class LabelledReference:
 
     def _label_feature(self, label: Finding, window: Evidence) -> FeatureFinding:
         column, sides = self.schema.columns[self.place], [_label_side(side) for side in (self.evidence, window)]
-        new = new_categories(self.axis, sides[0].tally, sides[1].tally)
         return FeatureFinding(
             column.name,
             _missing_labels(self.evidence),
             _missing_labels(window),
             label.p_value,
             effect_size=label.effect_size or 0.0,
-            histogram=make_histogram(self.axis, *sides),
             tested=label.determined,
-            range_reference=value_range(sides[0]),
-            range_window=value_range(sides[1]),
-            n_new_categories=len(new),
-            n_new_cells=sum(new.values()),
-            new_categories=dict(list(new.items())[:MAX_NEW]),
             effect_unit=effect_unit(column.kind, by_product=False) if label.determined else "",
             observed_reference=sides[0].n_observed,
             observed_window=sides[1].n_observed,
+            **column_facts(self.axis, *sides),
         )
 
 

@@ -14,9 +14,9 @@ from gapdrift.counting.counter import CHUNK, Counter, OutOfRangeError, RowStatis
 from gapdrift.counting.evidence import Evidence
 from gapdrift.counting.profile import Profile, fit_profile
 from gapdrift.counting.statistics import Layout, missing_statistics, power_means, value_statistics
+from gapdrift.detectors.distributions import column_facts, share_of_copies, sides_of
 from gapdrift.detectors.drift.batches import BatchStatistics
 from gapdrift.detectors.drift.describe import describe_bin, describe_pair
-from gapdrift.detectors.drift.distributions import Side, make_histogram, new_categories
 from gapdrift.errors import InputError
 from gapdrift.execution import MAX_LEARNED, sample_note
 from gapdrift.inference.contrast import ROWS_PER_KURTOSIS, SMALLEST_VARIANCE, Shape, entry_p_values
@@ -37,17 +37,17 @@ from gapdrift.inference.observed import ROWS_PER_HEAVINESS, CrossedShape, descri
 from gapdrift.inference.observed_null import ObservedNull, describe_observed
 from gapdrift.inference.pairs import pair_tests
 from gapdrift.inference.pearson import SMALLEST_P
+from gapdrift.models.partition import ObservedBins, observe_bins
 from gapdrift.persistence.records import expect, expect_shape, expecting, stored
 from gapdrift.results import BinFinding, DriftResult, FeatureFinding, Finding
 from gapdrift.results.report.words import cut_text
 from gapdrift.tables.encoding import ONE_HOT, Encoded, encode, new_values_note, numeric_chunks, probe_rows
-from gapdrift.tables.facts import empty_facts
 from gapdrift.tables.frame import Table
 from gapdrift.tables.histograms import FactFinder, HistogramAxis, cells_of_rows, find_facts, fit_axes
 from gapdrift.tables.order import consecutive_rows_note
 from gapdrift.tables.schema import CategoryRule, Schema, learn_schema
 
-__all__ = ["DriftReference", "DriftSettings", "effect_unit", "fit_drift_reference", "value_range"]
+__all__ = ["DriftReference", "DriftSettings", "effect_unit", "fit_drift_reference"]
 
 
 MIN_REFERENCE = 20
@@ -65,8 +65,8 @@ MAX_FITTED = 5_000
 MAX_DESCRIBED = 4_096
 """Rows that tell the correlation of the statistics, at most."""
 
-MAX_NEW, MAX_NAMED = 50, 5
-"""New categories of a column that a result holds, and that a note names, at most: the most frequent ones."""
+MAX_NAMED = 5
+"""New categories of a column that a note names, at most: the most frequent ones."""
 
 PRODUCT_KURTOSIS, SQUARE_KURTOSIS = 6.0, 12.0
 """Excess kurtosis of the product of two independent Gaussian scores, and of the square of one."""
@@ -111,6 +111,8 @@ class DriftReference:
     crossed_shape : CrossedShape
         Of the products of observed cells.
     histogram_axes : tuple of HistogramAxis
+    observed_bins : ObservedBins
+        What the observed cells of the rows in each bin hold, as normal scores: the words for bins.
     evidence : Evidence
         Of the reference itself.
     origin : str
@@ -127,6 +129,7 @@ class DriftReference:
     observed_null: ObservedNull
     crossed_shape: CrossedShape
     histogram_axes: tuple[HistogramAxis, ...]
+    observed_bins: ObservedBins
     evidence: Evidence
     origin: str
     min_effect: float
@@ -171,6 +174,7 @@ class DriftReference:
         expect(len(self.histogram_axes) == len(schema.columns), "a histogram for each column")
         for axis, column in zip(self.histogram_axes, schema.columns, strict=True):
             axis.check_fits(column)
+        self.observed_bins.check_fits(self.n_bins, len(schema.owner))
         expect(self.min_effect >= 0, "a min_effect from 0")
         expect_shape(self.shape.skewness, (profile.layout.size,), "skewness")
         layout = profile.layout
@@ -245,6 +249,7 @@ def fit_drift_reference(table: Any, settings: DriftSettings, rng: np.random.Gene
         described.observed_null,
         described.crossed_shape,
         histogram_axes,
+        described.observed_bins,
         evidence,
         origin,
         settings.min_effect,
@@ -307,6 +312,7 @@ class _Description(NamedTuple):
     missing_null: Null
     observed_null: ObservedNull
     crossed_shape: CrossedShape
+    observed_bins: ObservedBins
     sums: dict[str, NDArray[np.float64]] | None
 
 
@@ -326,7 +332,15 @@ def _describe(profile: Profile, counter: Counter, rows: Encoded, rng: np.random.
     cells = cells_of_rows(rows, profile.owner, counter.histogram_axes)
     products = counter.crossed, crossed, found.observed
     observed = describe_observed(values, statistics, counter.histogram_axes, cells, products)
-    return _Description(shape, values, of_missing, observed, crossed, found.sums if few else None)
+    seen = _observe(profile, rows, found.bins)
+    return _Description(shape, values, of_missing, observed, crossed, seen, found.sums if few else None)
+
+
+def _observe(profile: Profile, rows: Encoded, memberships: Matrix) -> ObservedBins:
+    """Observed cells of the rows in each bin, as normal scores."""
+    scores = profile.scores.transform(rows.values)
+    observed = ~np.isnan(scores)
+    return observe_bins(memberships.T @ np.where(observed, scores, 0.0), memberships.T @ observed)
 
 
 def _known_missing(layout: Layout) -> Indices:
@@ -487,15 +501,8 @@ def _test(reference: DriftReference, window: Evidence, alpha: float) -> DriftRes
             *notes,
         ),
         pairs=tuple(describe_pair(reference.profile, reference.schema, test) for test in pair_tests(comparison)),
-        duplicates=_duplicates(reference.evidence, window),
+        duplicates=share_of_copies(reference.evidence, window),
     )
-
-
-def _duplicates(reference: Evidence, window: Evidence) -> tuple[float, float] | None:
-    """Share of rows that are copies of another one: reference, window."""
-    if reference.facts is None or window.facts is None:
-        return None
-    return reference.facts.duplicate_share, window.facts.duplicate_share
 
 
 def _new_notes(reference: DriftReference, features: Iterable[FeatureFinding], alpha: float) -> tuple[str, ...]:
@@ -569,13 +576,10 @@ def _features(reference: DriftReference, comparison: Comparison, tests: FeatureT
     before, after = comparison.missing_rates
     missing_p = np.maximum(entry_p_values(comparison.contrast.part(comparison.profile.layout.rates)), SMALLEST_P)
     missing_adjusted, adjusted = holm(missing_p), holm(tests.p_values)
-    ends = np.cumsum([len(axis) for axis in reference.histogram_axes])
+    sides = [sides_of(reference.histogram_axes, evidence) for evidence in (own, window)]
     empty = _is_empty(comparison)
     found = []
     for index, (column, axis) in enumerate(zip(reference.schema.columns, reference.histogram_axes, strict=True)):
-        cells = slice(int(ends[index]) - len(axis), int(ends[index]))
-        sides = [_side(evidence, cells, index) for evidence in (own, window)]
-        new = new_categories(axis, sides[0].tally, sides[1].tally)
         tested = column.kind != "empty" and not bool(empty[index])
         found.append(
             FeatureFinding(
@@ -587,32 +591,16 @@ def _features(reference: DriftReference, comparison: Comparison, tests: FeatureT
                 float(tests.effects[index]) if tested else 0.0,
                 float(missing_p[index]),
                 float(missing_adjusted[index]),
-                make_histogram(axis, *sides),
-                tested,
+                tested=tested,
                 missing_tested=True,
-                range_reference=value_range(sides[0]),
-                range_window=value_range(sides[1]),
                 has_many=column.pooled,
-                n_new_categories=len(new),
-                n_new_cells=sum(new.values()),
-                new_categories=dict(list(new.items())[:MAX_NEW]),
                 effect_unit=effect_unit(column.kind, by_product=bool(tests.by_product[index])) if tested else "",
                 observed_reference=own.n_rows - round(own.sums["missing"][index]),
                 observed_window=window.n_rows - round(window.sums["missing"][index]),
+                **column_facts(axis, sides[0][index], sides[1][index]),
             )
         )
     return tuple(found)
-
-
-def _side(evidence: Evidence, cells: slice, index: int) -> Side:
-    facts = evidence.facts or empty_facts(index + 1)
-    tally, ends = facts.tallies[index], (facts.smallest[index], facts.largest[index])
-    return Side(evidence.sums["cells"][cells], tally, *map(float, ends))
-
-
-def value_range(side: Side) -> tuple[float, float] | None:
-    """Smallest and largest number of a column; None where it has none."""
-    return (side.smallest, side.largest) if side.smallest <= side.largest else None
 
 
 def effect_unit(kind: str, *, by_product: bool) -> str:
@@ -628,8 +616,8 @@ def _bins(reference: DriftReference, comparison: Comparison) -> tuple[BinFinding
     variance = part.variance * part.scale
     contributions = np.where(variance > 0, part.difference**2 / np.where(variance > 0, variance, 1.0), 0.0)
     found = []
-    for index, centre in enumerate(profile.centres):
-        place, words = describe_bin(profile, reference.schema, centre, comparison.missing_rates[0])
+    for index in range(reference.n_bins):
+        place, words = describe_bin(profile, reference.schema, reference.observed_bins, index)
         sides = float(shares[0][index]), float(shares[1][index])
         found.append(BinFinding(place, *sides, float(contributions[index]), words))
     return tuple(found)

@@ -10,6 +10,7 @@ import numpy as np
 
 from gapdrift._typing import Indices, Mask, Matrix, Vector
 from gapdrift.counting.evidence import Evidence
+from gapdrift.detectors.distributions import column_facts, share_of_copies, sides_of
 from gapdrift.detectors.mdlfwf.batches import FuzzyBatchStatistics
 from gapdrift.detectors.mdlfwf.distance import ImputedDistance, LearnedDistance, learn_distance, training_rates
 from gapdrift.detectors.mdlfwf.membership import MEMBERSHIPS, fuzzy_weights
@@ -18,10 +19,19 @@ from gapdrift.errors import InputError
 from gapdrift.inference.mean_weights import compare_mean_weights
 from gapdrift.inference.pearson import MIN_EXPECTED, expected_frequencies, pearson
 from gapdrift.models.imputation import FittedImputer, Imputer, fit_imputers, impute
-from gapdrift.models.partition import ROWS_PER_BIN, Partition, bins_of_others, default_n_bins, fit_partition
+from gapdrift.models.partition import (
+    ROWS_PER_BIN,
+    ObservedBins,
+    Partition,
+    bins_of_others,
+    default_n_bins,
+    fit_partition,
+    observe_bins,
+)
 from gapdrift.persistence.records import expect, expect_shape, expecting, stored
 from gapdrift.results import BinFinding, DriftResult, FeatureFinding, Finding
 from gapdrift.tables.encoding import Encoded, encode, probe_rows
+from gapdrift.tables.histograms import HistogramAxis, count_cells, find_facts, fit_axes
 from gapdrift.tables.missingness import missing_rates
 from gapdrift.tables.schema import Schema, learn_schema
 
@@ -88,6 +98,8 @@ class FuzzyReference:
         A name in `TESTS`.
     has_missing : (input columns,) array of bool
         Whether a column has missing cells in the reference.
+    histogram_axes : tuple of HistogramAxis
+        By which cells are counted, to be shown and checked; they are not tested.
     evidence : Evidence
         Evidence of the reference itself.
     origin : str
@@ -103,6 +115,7 @@ class FuzzyReference:
     top_q: int | None
     frequency_test: str
     has_missing: Mask
+    histogram_axes: tuple[HistogramAxis, ...]
     evidence: Evidence
     origin: str
     notes: tuple[str, ...]
@@ -131,6 +144,7 @@ class FuzzyReference:
             _feature_findings(self, window),
             _bin_findings(self, window, finding),
             (*self.notes, *sorted(window.notes), *_test_notes(self, window, finding)),
+            duplicates=share_of_copies(self.evidence, window),
         )
 
     def batch_statistics(self, _basis: Mapping[str, Vector] | None = None) -> FuzzyBatchStatistics:
@@ -156,7 +170,12 @@ class FuzzyReference:
         expect(self.top_q is None or self.top_q > 0, "top_q from 1")
         expect(self.frequency_test in TESTS, f"a test among {', '.join(TESTS)}")
         expect_shape(self.has_missing, (n_columns,), "marks of missing values")
+        expect(len(self.histogram_axes) == n_columns, "a histogram for each column")
+        for axis, column in zip(self.histogram_axes, self.schema.columns, strict=True):
+            axis.check_fits(column)
         shapes = {"weights": (n_bins,), "products": (n_bins, n_bins), "missing": (n_columns,)}
+        shapes |= {"cells": (sum(map(len, self.histogram_axes)),)}
+        shapes |= {"bin_totals": (n_bins, size), "bin_cells": (n_bins, size)}
         self.evidence.check_stored_sums(self.origin, shapes)
         self.distance.check_fits(n_columns, size, n_bins)
         rows = probe_rows(self.schema)
@@ -192,6 +211,7 @@ def fit_fuzzy_reference(table: Any, settings: FuzzySettings, rng: np.random.Gene
         settings.top_q,
         settings.test,
         has_missing,
+        fit_axes(rows, schema),
         Evidence(0, {}),
         origin,
         notes,
@@ -289,6 +309,7 @@ def _count(reference: FuzzyReference, rows: Encoded, bins: Indices | None = None
     """Evidence of rows; the bins of the complete ones can be given."""
     n_bins = len(reference.partition)
     weights, products = np.zeros(n_bins), np.zeros((n_bins, n_bins))
+    totals, cells = (np.zeros((n_bins, rows.values.shape[1])) for _ in range(2))
     for start in range(0, len(rows), COUNTED_ROWS):
         part = slice(start, start + COUNTED_ROWS)
         row_weights = _row_weights(reference, rows.values[part], rows.missing[part])
@@ -298,11 +319,16 @@ def _count(reference: FuzzyReference, rows: Encoded, bins: Indices | None = None
             row_weights[complete] = np.eye(n_bins)[own]
         weights += row_weights.sum(axis=0)
         products += row_weights.T @ row_weights
+        observed = ~np.isnan(rows.values[part])
+        totals += row_weights.T @ np.where(observed, rows.values[part], 0.0)
+        cells += row_weights.T @ observed
     newly_missing = rows.missing.any(axis=0) & ~reference.has_missing
     names = [name for name, new in zip(reference.schema.names, newly_missing, strict=True) if new]
     notes = {f"Column {name!r} has missing values here but none in the reference." for name in names}
+    axes, owner = reference.histogram_axes, reference.schema.owner
     sums = {"weights": weights, "products": products, "missing": rows.missing.sum(axis=0)}
-    return Evidence(len(rows), sums, reference.origin, rows.notes | notes)
+    sums |= {"cells": count_cells(rows, owner, axes), "bin_totals": totals, "bin_cells": cells}
+    return Evidence(len(rows), sums, reference.origin, rows.notes | notes, find_facts(rows, axes, owner))
 
 
 def _row_weights(reference: FuzzyReference, values: Matrix, missing: Mask) -> Matrix:
@@ -341,13 +367,23 @@ def _fingerprint(
 
 
 def _feature_findings(reference: FuzzyReference, window: Evidence) -> tuple[FeatureFinding, ...]:
-    """Shares of missing cells in each column; empty for a window without rows, which has no shares."""
+    """What is known of each column, untested; empty for a window without rows, which has no shares."""
     if not window.n_rows:
         return ()
+    own, axes = reference.evidence, reference.histogram_axes
+    sides = zip(sides_of(axes, own), sides_of(axes, window), strict=True)
     after = window.sums["missing"] / window.n_rows
     return tuple(
-        FeatureFinding(name, rate, float(new))
-        for name, rate, new in zip(reference.schema.names, reference.missing_shares, after, strict=True)
+        FeatureFinding(
+            column.name,
+            reference.missing_shares[index],
+            float(after[index]),
+            has_many=column.pooled,
+            observed_reference=own.n_rows - round(own.sums["missing"][index]),
+            observed_window=window.n_rows - round(window.sums["missing"][index]),
+            **column_facts(axis, *both),
+        )
+        for index, (column, axis, both) in enumerate(zip(reference.schema.columns, axes, sides, strict=True))
     )
 
 
@@ -355,26 +391,27 @@ def _bin_findings(reference: FuzzyReference, window: Evidence, finding: Finding)
     """Shares of rows in each bin; empty for a window without rows, which has no shares."""
     if not window.n_rows:
         return ()
-    before = reference.evidence.sums["weights"] / reference.evidence.n_rows
-    after = window.sums["weights"] / window.n_rows
+    own = reference.evidence
+    before, after = own.sums["weights"] / own.n_rows, window.sums["weights"] / window.n_rows
     contributions = finding.contributions or (None,) * len(reference.partition)
+    observed = observe_bins(own.sums["bin_totals"], own.sums["bin_cells"])
     return tuple(
-        BinFinding(describe_centre(centre, reference.schema), float(old), float(new), contribution)
-        for centre, old, new, contribution in zip(
-            reference.partition.centres, before, after, contributions, strict=True
-        )
+        BinFinding(_describe_bin(observed, index, reference.schema), float(old), float(new), contribution)
+        for index, (old, new, contribution) in enumerate(zip(before, after, contributions, strict=True))
     )
 
 
-def describe_centre(centre: Vector, schema: Schema) -> dict[str, float | str]:
-    """Centre in terms of the input columns: a number, or the category with the largest entry."""
+def _describe_bin(observed: ObservedBins, number: int, schema: Schema) -> dict[str, float | str]:
+    """Observed cells of the rows in a bin, by column: their mean, or the category that is most frequent there."""
     described: dict[str, float | str] = {}
     for index, column in enumerate(schema.columns):
-        entries = centre[schema.owner == index]
-        if column.kind == "number":
-            described[column.name] = float(entries[0])
-        elif column.kind == "category":
-            described[column.name] = column.category_at(int(entries.argmax()))
+        own = schema.owner == index
+        if column.kind == "empty" or not observed.is_seen[number][own].all():
+            continue
+        entries = observed.means[number][own]
+        described[column.name] = (
+            float(entries[0]) if column.kind == "number" else column.category_at(int(entries.argmax()))
+        )
     return described
 
 

@@ -57,9 +57,7 @@ def draw_feature(result: DriftResult, name: str) -> "Figure":
         raise ParameterError(f"feature is {name!r}, expected one of {known}.")
     feature = features[name]
     if feature.histogram is None:
-        raise ParameterError(
-            f"There is no distribution of {name!r}: it has no values, or the detector keeps none, as MDLFWF does."
-        )
+        raise ParameterError(f"There is no distribution of {name!r}: it has no values, or the detector keeps none.")
     histogram = feature.histogram
 
     def draw(figure: "Figure") -> None:

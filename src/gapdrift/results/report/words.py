@@ -160,6 +160,8 @@ def format_number_within(value: float, span: float) -> str:
     ['0.07', '22,063', '1,000,000.25']
     >>> format_number_within(1.084e90, 4e90), format_number_within(3.0, 0.0)
     ('1.08e+90', '3')
+    >>> format_number_within(-0.001, 6.0)
+    '0.00'
     """
     size = abs(value)
     if not span > 0.0:
@@ -167,7 +169,8 @@ def format_number_within(value: float, span: float) -> str:
     if max(size, span) >= 1e7 or max(size, span) < 1e-4:
         return f"{value:.{min(15, max(3, round(math.log10(max(size, span) / span)) + 3))}g}"
     decimals = min(9, max(0, math.ceil(-math.log10(span)) + 2))
-    return f"{value + 0.0:{',' if size >= 10_000 else ''}.{decimals}f}"
+    # What rounds to -0 is 0.
+    return f"{round(value, decimals) + 0.0:{',' if size >= 10_000 else ''}.{decimals}f}"
 
 
 def format_count(number: int, noun: str = "") -> str:

@@ -28,7 +28,7 @@
     const main = document.getElementById("main");
     const seconds = Number(main && main.dataset.refresh);
     if (seconds > 0) setTimeout(refresh, 1000 * seconds, main, seconds);
-    for (const plate of document.querySelectorAll(".plate")) plate.scrollLeft = plate.scrollWidth;
+    for (const plate of document.querySelectorAll(".plate:not(.still)")) plate.scrollLeft = plate.scrollWidth;
     for (const form of document.querySelectorAll("form[data-confirm]")) {
       form.addEventListener("submit", (event) => { if (!window.confirm(form.dataset.confirm)) event.preventDefault(); });
     }

@@ -41,3 +41,31 @@ def test_bins_without_contributions_are_ranked_by_their_change(results):
 def test_bins_without_a_description_are_described_by_their_centre(results):
     rows = Page(results["mdlfwf"].to_html()).rows("regions")
     assert all(row[0].startswith("around x0 ") for row in rows)
+
+
+def hidden_partner():
+    """Two columns that go together, of which the second is observed only where the first is below 0."""
+    rng = np.random.default_rng(3)
+    first = rng.normal(size=2_000)
+    second = first + 0.1 * rng.normal(size=2_000)
+    return {"first": first, "second": np.where(first < 0.0, second, np.nan), "third": rng.normal(size=2_000)}
+
+
+def test_words_about_regions_are_about_observed_cells():
+    table = hidden_partner()
+    half = [{name: cells[part] for name, cells in table.items()} for part in (slice(1_000), slice(1_000, None))]
+    result = gd.DriftDetector(random_state=0).fit(half[0]).test(half[1])
+    above = [entry for entry in result.bins if entry.centre.get("first", 0.0) > 0.7]
+    below = [entry for entry in result.bins if entry.centre.get("first", 0.0) < -0.7]
+    assert above
+    assert below
+    # What is never observed there is not told, however sure a model is of it.
+    assert all("second" not in entry.centre and "second" not in entry.description for entry in above)
+    assert all(abs(entry.centre["second"] - entry.centre["first"]) < 0.4 for entry in below)
+
+
+def test_a_column_that_is_hardly_observed_is_not_told():
+    rng = np.random.default_rng(4)
+    table = {"seen": rng.normal(size=400), "rare": np.where(np.arange(400) < 4, rng.normal(size=400), np.nan)}
+    result = gd.compare(table, table)
+    assert all(set(entry.centre) == {"seen"} for entry in result.bins)

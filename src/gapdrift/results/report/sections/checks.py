@@ -13,7 +13,8 @@ MAX_SHOWN = 40
 """Largest number of failed checks that are listed."""
 
 TITLES = {
-    "columns": "new columns",
+    "columns": "columns",
+    "types": "type of the cells",
     "duplicates": "duplicate rows",
     "missing": "missing cells",
     "categories": "new values",
@@ -33,10 +34,12 @@ def make_checks(report: Report) -> Section | None:
     start = f"{n_passed} of {format_count(len(checks), 'check')} passed with the default limits"
     if not failed:
         return Section(
-            KEY, TITLE, f"<p>{start}: columns, missing cells, new values, ranges, constants and duplicate rows.</p>"
+            KEY,
+            TITLE,
+            f"<p>{start}: columns, types, missing cells, new values, ranges, constants and duplicate rows.</p>",
         )
-    heads = (Head("Column"), Head("Check"), Head("Found", "", "words"))
-    table = render_table("Checks that failed", heads, [_make_row(check) for check in failed[:MAX_SHOWN]], kind="tests")
+    heads = (Head("Column"), Head("Check", "", "check"), Head("Found", "", "words"))
+    table = render_table("Checks that failed", heads, [_make_row(check) for check in failed[:MAX_SHOWN]], kind="checks")
     rest = len(failed) - MAX_SHOWN
     more = f"<p class='fine'>And {format_count(rest)} more.</p>" if rest > 0 else ""
     return Section(KEY, TITLE, f"<p>{start}. They are no tests: a limit is kept or not.</p>{table}{more}")
@@ -44,4 +47,5 @@ def make_checks(report: Report) -> Section | None:
 
 def _make_row(check: Check) -> list[Cell]:
     name = render_name(check.column, full=False) if check.column else "table"
-    return [Cell(name), Cell(TITLES[check.name]), Cell(escape_text(cut_text(check.message)), None, "words")]
+    message = escape_text(cut_text(check.message))
+    return [Cell(name), Cell(TITLES[check.name], None, "check"), Cell(message, None, "words")]

@@ -38,7 +38,8 @@ def make_missing(report: Report) -> Section | None:
     rows_of = (
         f"{format_count(result.n_reference, 'row')} of the reference and {format_count(result.n_window)} of the window"
     )
-    caption = f"Share of missing cells in {rows_of}, the largest changes first; the stronger the colour, the larger"
+    order = "the largest changes first; the stronger the colour, the larger the share"
+    caption = f"Share of missing cells in {rows_of}, {order}"
     table = render_table(caption, heads, rows, kind="map long" if len(rows) > 25 else "map")
     notes = _describe_cuts(len(incomplete), len(result.features) - len(incomplete))
     return Section(KEY, TITLE, f"<p>{_describe_changes(result, incomplete)}</p>{table}{notes}")

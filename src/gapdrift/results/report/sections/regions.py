@@ -42,7 +42,8 @@ def make_regions(report: Report) -> Section | None:
     if not gained and not lost:
         return Section(KEY, TITLE, f"<p>{start}None of them gained or lost rows by more than chance allows.</p>")
     rows = f"{format_count(result.n_reference, 'row')} and {format_count(result.n_window, 'row')}"
-    lead = f"{start}These gained or lost more than chance allows, the clearest first: shares of {rows}."
+    seen = "The words are about cells that were observed in the reference, none that were filled in."
+    lead = f"{start}These gained or lost more than chance allows, the clearest first: shares of {rows}. {seen}"
     largest = max(max(entry.share_reference, entry.share_window) for entry in (*gained, *lost))
     sides = [("Regions that gained rows", gained), ("Regions that lost rows", lost)]
     tables = "".join(
@@ -55,8 +56,8 @@ def make_regions(report: Report) -> Section | None:
 
 def bin_in_words(entry: BinFinding) -> str:
     """Description of a bin: what sets it apart or, if that is not known, its centre."""
-    if entry.description:
-        return cut_text(entry.description, MAX_DESCRIPTION)
+    if entry.description or not entry.centre:
+        return cut_text(entry.description or "hardly any cell observed", MAX_DESCRIPTION)
     parts = [
         f"{shorten(name, 32)} {shorten(value, 32) if isinstance(value, str) else format_number(value)}"
         for name, value in entry.centre.items()

@@ -3,21 +3,26 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 from gapdrift._typing import Vector
+from gapdrift.counting.evidence import Evidence
 from gapdrift.results import Histogram
-from gapdrift.tables.facts import Tally, outer_bounds
+from gapdrift.tables.facts import Tally, empty_facts, outer_bounds
 from gapdrift.tables.histograms import HistogramAxis
 
-__all__ = ["Side", "make_histogram", "new_categories"]
+__all__ = ["Side", "column_facts", "make_histogram", "new_categories", "share_of_copies", "sides_of"]
 
 N_INTERVALS = 24
 """Intervals that are drawn, about."""
 
 MAX_LABELS = 30
 """Categories that are named, at most: the most frequent ones of either side."""
+
+MAX_NEW = 50
+"""New categories of a column that a result holds, at most: the most frequent ones."""
 
 MAX_SINGLE = 30
 """Different numbers up to which each is drawn by itself, where the reference has few."""
@@ -52,6 +57,42 @@ class Side:
     def n_observed(self) -> int:
         """Number of observed cells."""
         return round(float(self.cells.sum()))
+
+
+def sides_of(axes: tuple[HistogramAxis, ...], evidence: Evidence) -> list[Side]:
+    """Counts of each column: cells that were counted by its axis, and what the facts say of it."""
+    facts = evidence.facts or empty_facts(len(axes))
+    ends = np.cumsum([0, *(len(axis) for axis in axes)]).tolist()
+    counts = [evidence.sums["cells"][start:stop] for start, stop in pairwise(ends)]
+    return [
+        Side(cells, facts.tallies[index], float(facts.smallest[index]), float(facts.largest[index]))
+        for index, cells in enumerate(counts)
+    ]
+
+
+def column_facts(axis: HistogramAxis, reference: Side, window: Side) -> dict[str, Any]:
+    """Distributions, ranges and new categories of one column, by their names in `gapdrift.results.FeatureFinding`."""
+    new = new_categories(axis, reference.tally, window.tally)
+    return {
+        "histogram": make_histogram(axis, reference, window),
+        "range_reference": _value_range(reference),
+        "range_window": _value_range(window),
+        "n_new_categories": len(new),
+        "n_new_cells": sum(new.values()),
+        "new_categories": dict(list(new.items())[:MAX_NEW]),
+    }
+
+
+def share_of_copies(reference: Evidence, window: Evidence) -> tuple[float, float] | None:
+    """Share of the rows that are copies of another one, on both sides; None if they were not counted."""
+    if reference.facts is None or window.facts is None:
+        return None
+    return reference.facts.duplicate_share, window.facts.duplicate_share
+
+
+def _value_range(side: Side) -> tuple[float, float] | None:
+    """Smallest and largest number of a column; None where it has none."""
+    return (side.smallest, side.largest) if side.smallest <= side.largest else None
 
 
 def make_histogram(axis: HistogramAxis, reference: Side, window: Side) -> Histogram | None:
