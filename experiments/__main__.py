@@ -50,6 +50,7 @@ def _run(options: argparse.Namespace, given: list[str]) -> None:
                 command=given,
                 quick=options.quick,
                 groups=options.methods,
+                again=options.again,
             )
             print(path)
 
@@ -59,7 +60,8 @@ def _table(options: argparse.Namespace, _: object) -> None:
         for protocol in _protocols(options.protocol):
             table = TABLES[name](protocol, options.results)
             rows = [dict(zip(_columns(table.header), row, strict=True)) for row in table.rows]
-            write_rows(options.results / protocol / f"table-{name}.csv", rows)
+            if rows:
+                write_rows(options.results / protocol / f"table-{name}.csv", rows)
             print(f"\n{table.title}\n\n{table.to_markdown()}")
 
 
@@ -91,6 +93,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--trials", type=_positive, help="windows, trials or data sets; those of a full run if not given")
     run.add_argument("--quick", action="store_true", help="few trials, to see that everything works")
     run.add_argument("--methods", nargs="+", default=(), metavar="GROUP", help="groups of methods, all if not given")
+    run.add_argument("--again", action="store_true", help="make results of other commits of the code anew")
     run.add_argument("--jobs", type=_positive, default=2, help="processes (default %(default)s)")
     run.add_argument("--data", type=Path, help="folder with the real data (default GAPDRIFT_DATA)")
     run.add_argument("--seed", type=int, default=0, help="default %(default)s")

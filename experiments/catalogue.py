@@ -74,6 +74,7 @@ def execute(
     command: list[str],
     quick: bool = False,
     groups: Sequence[str] = (),
+    again: bool = False,
 ) -> Path:
     """Run one experiment under one protocol, from where it stopped, and write the table of what is finished.
 
@@ -89,12 +90,15 @@ def execute(
         Whether distances are learned on few pairs.
     groups : sequence of str
         Groups of methods to run; without any, all.
+    again : bool, default False
+        Whether results of other commits of the code are made anew, one by one.
     """
     run = RUNS[name]
     tasks = run.tasks(protocol_of(f"{protocol}-quick" if quick else protocol), trials, seed)
     path = path_of(name, protocol, folder)
     journal = Journal(path.with_suffix(".jsonl"), _clean_commit(folder))
-    run_tasks(run.work, [task for task in tasks if not groups or task[-1] in groups], journal, jobs)
+    chosen = [task for task in tasks if not groups or task[-1] in groups]
+    run_tasks(run.work, chosen, journal, jobs, again=again)
     finished = [task for task in tasks if task in journal]
     rows = run.table_rows(finished, [journal.get(task) for task in finished])
     write_rows(path, rows, provenance(command, seed, tasks, journal, lambda task: task[-1]))

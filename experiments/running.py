@@ -26,7 +26,9 @@ RESULTS = Path(__file__).parent / "results"
 PACKAGES = ("gapdrift", "numpy", "scipy", "scikit-learn", "torch")
 
 
-def run_tasks(work: Callable[[Any], Any], tasks: Sequence[Any], journal: Journal, jobs: int) -> None:
+def run_tasks(
+    work: Callable[[Any], Any], tasks: Sequence[Any], journal: Journal, jobs: int, *, again: bool = False
+) -> None:
     """Run the tasks that the journal lacks.
 
     Parameters
@@ -38,8 +40,10 @@ def run_tasks(work: Callable[[Any], Any], tasks: Sequence[Any], journal: Journal
     journal : Journal
     jobs : int
         Number of processes, of one thread each.
+    again : bool, default False
+        Whether tasks are run again whose results another commit of the code made.
     """
-    left = [task for task in tasks if task not in journal]
+    left = [task for task in tasks if task not in journal or (again and journal.commit_of(task) != journal.commit)]
     start = time.monotonic()
     _show(0, len(left), start)
     if jobs == 1:

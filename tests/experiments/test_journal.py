@@ -3,6 +3,7 @@ import json
 import pytest
 
 from experiments.journal import Journal
+from experiments.running import run_tasks
 
 
 @pytest.fixture
@@ -39,3 +40,14 @@ def test_a_line_cut_short_is_not_there(path, cut):
 def test_no_nan_is_written(path):
     with pytest.raises(ValueError, match="not JSON"):
         Journal(path).add("a", float("nan"))
+
+
+def test_results_of_another_commit_can_be_made_anew(path):
+    Journal(path, "old").add("first", 1)
+    journal = Journal(path, "new")
+    run_tasks(lambda _: 2, ["first", "second"], journal, 1)
+    assert (journal.get("first"), journal.get("second")) == (1, 2)
+    run_tasks(lambda _: 3, ["first", "second"], journal, 1, again=True)
+    again = Journal(path)
+    assert (again.get("first"), again.get("second")) == (3, 2)
+    assert again.commit_of("first") == "new"
