@@ -6,7 +6,7 @@ QUICK := .quick
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test engines lint bench calibration large power weights concept drawn monitor sequential distance throughput peers abuse reproduce reproduce-quick smoke clean time docs dist
+.PHONY: demo test engines lint bench calibration large power weights concept drawn monitor sequential distance throughput peers abuse reproduce reproduce-quick smoke clean time docs docs-output dist
 
 demo: $(VENV)/cli
 	$(BIN)/gapdrift demo
@@ -31,6 +31,10 @@ docs: $(VENV)/docs
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs site
 	$(BIN)/python -m docs._tools.links site
 	$(BIN)/python -m docs._tools.notebooks docs/gallery
+
+# The real output of all code blocks, written into the pages; look at git diff then.
+docs-output: $(VENV)/docs
+	$(BIN)/python -m docs._tools.blocks README.md $$(git ls-files 'docs/*.md')
 
 # Wheel and source archive, checked; the wheel is installed in an empty environment and runs the demonstration there.
 dist: $(VENV)/docs

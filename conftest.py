@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from docs._tools.blocks import run_page
+from docs._tools.blocks import LooseChecker, run_page
 
 ROOT = Path(__file__).parent
 collect_ignore = ["docs/conf.py", "docs/_tools", "docs/gallery", "examples"]
@@ -14,7 +14,9 @@ collect_ignore = ["docs/conf.py", "docs/_tools", "docs/gallery", "examples"]
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> "Pages | None":
     """README.md and the pages below docs, except those that are put together when the site is built."""
     path = file_path.relative_to(ROOT) if file_path.is_relative_to(ROOT) else file_path
-    is_page = path == Path("README.md") or (path.parts[0] == "docs" and path.parts[1] not in ("_generated", "gallery"))
+    is_page = path == Path("README.md") or (
+        path.parts[0] == "docs" and {"_generated", "gallery", "python"}.isdisjoint(path.parts)
+    )
     return Pages.from_parent(parent, path=file_path) if is_page and path.suffix == ".md" else None
 
 
@@ -32,7 +34,7 @@ class PageItem(pytest.Item):
     def runtest(self) -> None:
         """Fail where a block shows other output than it has."""
         folder = self.config._tmp_path_factory.mktemp(self.path.stem)  # type: ignore[attr-defined]
-        wrong = run_page(self.path, folder).wrong
+        wrong = run_page(self.path, folder, LooseChecker()).wrong
         if wrong:
             pytest.fail(
                 "\n".join(f"{self.path}:{line}\nshown:\n{shown}came:\n{came}" for line, _, shown, came in wrong),

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.stats import binom
 from threadpoolctl import threadpool_limits
 
-__all__ = ["SURE", "add_arguments", "outside", "read_csv", "run", "select", "write_csv"]
+__all__ = ["SURE", "add_arguments", "outside", "read_csv", "read_journal", "run", "select", "write_csv"]
 
 SURE = 1e-3
 """A rate is held against a bar only where chance alone would put it there less often than this."""
@@ -50,7 +50,7 @@ def run(work: Callable[[Any], Any], tasks: Sequence[Any], jobs: int, journal: Pa
     With a journal each result is written down as it comes, and a run that was stopped goes on with the tasks the
     journal lacks; results are then lists of numbers. A line that was cut short counts as not written.
     """
-    known = _read_journal(journal)
+    known = read_journal(journal)
     results = [known.get(json.dumps(task)) for task in tasks]
     open_tasks = [index for index, result in enumerate(results) if result is None]
     start = time.monotonic()
@@ -64,7 +64,8 @@ def run(work: Callable[[Any], Any], tasks: Sequence[Any], jobs: int, journal: Pa
     return results
 
 
-def _read_journal(path: Path | None) -> dict[str, Any]:
+def read_journal(path: Path | None) -> dict[str, Any]:
+    """Results by their tasks, as JSON, of a journal; none where there is no file."""
     if path is None or not path.is_file():
         return {}
     lines = path.read_text(encoding="utf-8").splitlines(keepends=True)

@@ -1,8 +1,9 @@
 """Batches, seasons and dependent rows: false alarms, planted faults beside rivals, independent rows, many batches.
 
-A task is one fresh reference of batches drawn at random (or, "order", of consecutive ones) and ten windows that are
-other batches, each untouched and with three faults planted in one column: decoupled from the others (its values
-permuted within the batch), shifted by two standard deviations between batches, its missing cells tripled.
+A task is one fresh reference of batches drawn at random (or, "in order", of consecutive ones, with windows that follow
+them; "by season" with the season of a year taken off) and ten windows that are other batches, each untouched and with
+three faults planted in one column: decoupled from the others (its values permuted within the batch), shifted by two
+standard deviations between batches, its missing cells tripled.
 
 Rivals see the same batches: NannyML's rule (Jensen-Shannon distance of each column, and missing shares, within three
 standard deviations of the reference's chunks) and popmon's (pulls of means, standard deviations, quartiles and missing
@@ -11,6 +12,7 @@ The thresholds of all three are moved until they alarm as often on untouched win
 """
 
 import argparse
+import json
 import os
 import resource
 import sys
@@ -27,7 +29,7 @@ from numpy.typing import NDArray
 from scipy.stats import f as f_distribution
 
 import gapdrift as gd
-from benchmarks._trials import add_arguments, outside, run, select, write_csv
+from benchmarks._trials import add_arguments, outside, read_journal, run, select, write_csv
 from experiments.distributions import DRIFTS
 from gapdrift.detectors.usual import UsualJudge, table_of
 from gapdrift.inference.batches import judge_window
@@ -39,6 +41,7 @@ FAULTS = ("untouched", "decoupled", "shifted", "missing")
 BATCHES = (10, 20, 50)
 REAL = ("beijing", "weather", "air")
 STREAMS = ("ar 0.5", "ar 0.9", "shifts", "day", "year")
+SEASONAL = " by season"
 ALPHA = 0.05
 
 
@@ -53,24 +56,25 @@ def _data(name: str) -> pd.DataFrame:
 
 
 @cache
-def real_batches(source: str) -> list[list[pd.DataFrame]]:
-    """Batches of a real set in the order of time, for each station."""
+def real_batches(source: str, *, dated: bool = False) -> list[list[pd.DataFrame]]:
+    """Batches of a real set in the order of time, for each station; with their times ("when") if they are dated."""
     if source == "beijing":
         table = _data("beijing_air_3")
         parts = [part.drop(columns=["station"]) for _, part in table.groupby("station", observed=True)]
-        return [_cut(part, "timestamp", "W") for part in parts]
+        return [_cut(part, "timestamp", "W", dated=dated) for part in parts]
     if source == "weather":
         table = _data("weather_aus")
         parts = [part.drop(columns=["Location"]) for _, part in table.groupby("Location", observed=True)]
-        return [cut for cut in (_cut(part, "Date", "M") for part in parts) if len(cut) > 70]
-    return [_cut(_data("air_quality_uci"), "timestamp", "W")]
+        return [cut for cut in (_cut(part, "Date", "M", dated=dated) for part in parts) if len(cut) > 70]
+    return [_cut(_data("air_quality_uci"), "timestamp", "W", dated=dated)]
 
 
-def _cut(table: pd.DataFrame, time_column: str, period: str) -> list[pd.DataFrame]:
+def _cut(table: pd.DataFrame, time_column: str, period: str, *, dated: bool) -> list[pd.DataFrame]:
     ordered = table.sort_values(time_column)
     parts = [part for _, part in ordered.groupby(ordered[time_column].dt.to_period(period))]
     usual = np.median([len(part) for part in parts])
-    return [part.drop(columns=[time_column]).reset_index(drop=True) for part in parts if len(part) > 0.8 * usual]
+    full = [part.reset_index(drop=True) for part in parts if len(part) > 0.8 * usual]
+    return [part.rename(columns={time_column: "when"}) if dated else part.drop(columns=[time_column]) for part in full]
 
 
 def generated(source: str, n_batches: int, n_rows: int, rng: np.random.Generator) -> list[pd.DataFrame]:
@@ -230,7 +234,7 @@ def measure(task: list[Any]) -> list[float]:
         return _sensitivity(cell.removeprefix("sensitivity "), rng)
     reference, windows = _draw(cell, n_batches, rng)
     gaps = 0.2 if cell.endswith("gaps") else 0.0
-    season = next((each for each in ("day", "year") if cell.startswith(each)), ())
+    season = "year" if SEASONAL in cell else next((each for each in ("day", "year") if cell.startswith(each)), ())
     shown = [hide(part, gaps, rng) for part in reference]
     settings: dict[str, Any] = {"time": "when", "season": season} if season else {}
     detector = gd.DriftDetector(random_state=int(rng.integers(2**31))).fit(None, batches=shown, **settings)
@@ -267,11 +271,12 @@ def quick_p_values(detector: gd.DriftDetector) -> Callable[[pd.DataFrame], float
 
 def _draw(cell: str, n_batches: int, rng: np.random.Generator) -> tuple[list[pd.DataFrame], list[pd.DataFrame]]:
     """Batches of a reference, and windows."""
-    source = cell.removesuffix(" in order").removesuffix(" gaps")
+    dated = SEASONAL in cell
+    source = cell.removesuffix(" in order").removesuffix(SEASONAL).removesuffix(" gaps")
     if source not in REAL:
         drawn = generated(source, n_batches + WINDOWS, 100, rng)
     else:
-        stations = [part for part in real_batches(source) if len(part) > n_batches]
+        stations = [part for part in real_batches(source, dated=dated) if len(part) > n_batches]
         drawn = stations[int(rng.integers(len(stations)))]
     if cell.endswith("in order"):
         start = int(rng.integers(max(len(drawn) - n_batches - WINDOWS, 0) + 1))
@@ -361,6 +366,7 @@ def cells() -> list[tuple[str, int]]:
     streams = [f"{name}{gaps}" for name in STREAMS for gaps in ("", " gaps")]
     found = [(name, n) for n in BATCHES for name in (*REAL, *streams)]
     found += [(f"{name} in order", n) for name in REAL for n in (20, 50)]
+    found += [(f"beijing{SEASONAL} in order", 104), (f"weather{SEASONAL} in order", 60)]
     found += [("independent", 50), *((f"sensitivity {kind}", 0) for kind in DRIFTS)]
     return found + [(f"panes ar {phi}{gaps}", 0) for phi in (0.5, 0.9) for gaps in ("", " gaps")]
 
@@ -426,21 +432,30 @@ def _bar(missed: bool) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_arguments(parser, trials=30)
-    parser.add_argument("--journal", type=Path, help="results are written here as they come; a stopped run goes on")
+    parser.add_argument(
+        "--journal",
+        type=Path,
+        help="results are written here as they come; a stopped run goes on, and --trials 0 reports what is there",
+    )
     options = parser.parse_args()
     names = [f"{name} {n}" for name, n in cells()]
     chosen = select([*names, "many"], options.only)
+    noted = [json.loads(task) for task in read_journal(options.journal)]
     lines: list[list[Any]] = []
     missed = 0
     for (cell, n_batches), name in zip(cells(), names, strict=True):
         if name not in chosen:
             continue
         tasks = [[cell, n_batches, options.seed + trial] for trial in range(options.trials)]
+        if not tasks:
+            tasks = [task for task in noted if task[:2] == [cell, n_batches]]
+        if not tasks:
+            continue
         more, short = report(cell, n_batches, run(measure, tasks, options.jobs, options.journal))
         for line in more:
             print("  ".join(map(str, line)), flush=True)
         lines, missed = [*lines, *more], missed + short
-    if "many" in chosen:
+    if "many" in chosen and options.trials:
         seconds, memory = many_batches()
         short = int(seconds > 60 or memory > 1)
         line = ["many", 10_000, "100 columns", 1, f"{seconds:.1f} s", f"{memory:.2f} GiB", "MISSED" if short else "ok"]

@@ -7,6 +7,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from docs._tools.generate import write_fragments  # noqa: E402
+from docs._tools.scraper import save_figure  # noqa: E402
 from gapdrift import __version__  # noqa: E402
 
 project = "gapdrift"
@@ -23,6 +24,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
 ]
 exclude_patterns = ["_generated", "_tools", "gallery/*.ipynb", "gallery/*.py", "gallery/*.py.md5", "gallery/*.zip"]
+default_role = "code"
 nitpicky = True
 nitpick_ignore_regex = [("py:.*", ".*")]  # types in signatures are named, not linked
 suppress_warnings = ["config.cache"]  # sphinx-gallery's settings hold functions
@@ -36,7 +38,7 @@ autodoc_typehints = "none"
 autodoc_class_signature = "mixed"
 napoleon_google_docstring = False
 napoleon_use_rtype = False
-napoleon_use_ivar = True
+napoleon_use_ivar = False
 copybutton_prompt_text = r">>> |\.\.\. |\$ |> "
 copybutton_prompt_is_regexp = True
 
@@ -51,7 +53,8 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "within_subsection_order": "FileNameSortKey",
     "write_computation_times": False,
-    "image_srcset": ["2x"],
+    "image_scrapers": ("matplotlib", save_figure),
+    "capture_repr": (),
 }
 
 html_theme = "furo"

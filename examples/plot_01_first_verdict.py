@@ -16,3 +16,4 @@ print(result.summary())
 # %%
 # The picture shows how much each column changed, and which changes are more than chance.
 figure = result.plot()
+figure

@@ -22,6 +22,12 @@ RUN = ("console", "pycon", "python")
 OPENING = re.compile(r"^(?P<fence>`{3,})(?:\{code-block\}\s*)?(?P<language>[\w-]*)\s*$")
 NOT_RUN = re.compile(r"<!-- not run: (.+) -->")
 TIME_LIMIT = 300
+LOOSE = (
+    (re.compile(r"\bp [=<] (?:\.\.\.|[\d.e-]+\d)"), "p"),
+    (re.compile(r"\beffect size (?:\.\.\.|[\d.]+\d)"), "effect size"),
+    (re.compile(r"^(\d+ +[\d,]+ to [\d,]+ +\w+)(?: +(?:< 1e-9|[\d.e-]+)){4}", re.MULTILINE), r"\1"),
+)
+"""P-values and effect sizes of summaries and of tables of a history: every change of a detector moves them a little."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +61,7 @@ class Page:
     """What the blocks of one page share: a folder, Python's names, and the outputs that differ."""
 
     folder: Path
+    checker: doctest.OutputChecker = field(default_factory=doctest.OutputChecker)
     names: dict[str, Any] = field(default_factory=lambda: {"__name__": "__main__"})
     wrong: list[tuple[int, int, str, str]] = field(default_factory=list)
     """First line and number of lines shown, the lines shown, the lines that came."""
@@ -80,22 +87,32 @@ class Page:
         for command in commands_of(block):
             came = run_command(command.source, self.folder)
             shown = "".join(line + "\n" for line in command.shown)
-            if not doctest.OutputChecker().check_output(shown or "\n", came or "\n", FLAGS):
+            if not self.checker.check_output(shown or "\n", came or "\n", FLAGS):
                 self.wrong.append((block.line + command.start, len(command.shown), shown, came))
 
     def run_session(self, block: Block) -> None:
         """Run the lines of a Python session by doctest."""
         test = doctest.DocTestParser().get_doctest(block.text, self.names, "session", None, None)
         test.globs = self.names
-        runner = _Gathering(block, self.wrong)
+        runner = _Gathering(block, self.wrong, self.checker)
         runner.run(test, out=lambda _: None, clear_globs=False)
+
+
+class LooseChecker(doctest.OutputChecker):
+    """Takes outputs for equal that differ in p-values and effect sizes only (`LOOSE`)."""
+
+    def check_output(self, want: str, got: str, optionflags: int) -> bool:
+        """Whether what came is what is shown."""
+        for pattern, replacement in LOOSE:
+            want, got = pattern.sub(replacement, want), pattern.sub(replacement, got)
+        return super().check_output(want, got, optionflags)
 
 
 class _Gathering(doctest.DocTestRunner):
     """Runner that keeps outputs that differ instead of printing them."""
 
-    def __init__(self, block: Block, wrong: list[tuple[int, int, str, str]]) -> None:
-        super().__init__(optionflags=FLAGS)
+    def __init__(self, block: Block, wrong: list[tuple[int, int, str, str]], checker: doctest.OutputChecker) -> None:
+        super().__init__(checker, optionflags=FLAGS)
         self.block, self.gathered = block, wrong
 
     def report_failure(self, out: Any, test: Any, example: doctest.Example, got: str) -> None:  # noqa: ARG002
@@ -167,15 +184,19 @@ def blocks_of(text: str) -> Iterator[Block]:
         while body and opening and body[0].startswith(":"):
             caption = caption or body[0].removeprefix(":caption:").strip() * body[0].startswith(":caption:")
             body, start = body[1:], start + 1
+        if caption and body and not body[0]:  # the line between options and text
+            body, start = body[1:], start + 1
         language = opening["language"] if opening else "setup"
         found = NOT_RUN.fullmatch(before.strip())
         yield Block(language, tuple(body), start + 1, caption, found[1] if found else "")
 
 
-def run_page(path: Path, folder: Path) -> Page:
+def run_page(path: Path, folder: Path, checker: doctest.OutputChecker) -> Page:
     """Page whose blocks were run in a folder, which is the working directory meanwhile."""
-    page = Page(folder)
-    with contextlib.chdir(folder):
+    page = Page(folder, checker)
+    sys.path.insert(0, str(folder))  # as in a session that was started there
+    with contextlib.chdir(folder), contextlib.ExitStack() as stack:
+        stack.callback(sys.path.remove, str(folder))
         for block in blocks_of(path.read_text(encoding="utf-8")):
             try:
                 page.run(block)
@@ -187,7 +208,7 @@ def run_page(path: Path, folder: Path) -> Page:
 def update(path: Path) -> None:
     """Write the real output of its blocks into a page."""
     with tempfile.TemporaryDirectory() as folder:
-        page = run_page(path.resolve(), Path(folder))
+        page = run_page(path.resolve(), Path(folder), doctest.OutputChecker())
     lines = path.read_text(encoding="utf-8").splitlines()
     for line, n_lines, _, came in reversed(page.wrong):
         lines[line - 1 : line - 1 + n_lines] = came.rstrip("\n").splitlines()

@@ -10,6 +10,7 @@ import pytest
 import gapdrift as gd
 from gapdrift import execution
 
+dask = pytest.importorskip("dask")
 dd = pytest.importorskip("dask.dataframe")
 distributed = pytest.importorskip("dask.distributed")
 
@@ -85,10 +86,10 @@ def batches_of(window, n_partitions):
     return fitted.usual_.table
 
 
-def test_batches_are_counted_where_they_are(window, client):
+@pytest.mark.usefixtures("client")
+def test_batches_are_counted_where_they_are(window):
     on_the_cluster = batches_of(window, 3)
     assert on_the_cluster.n_rows.sum() == len(window)
-    client.close()
-    # The threads of Dask's own scheduler count at the same time.
-    by_threads = batches_of(window, 24)
+    with dask.config.set(scheduler="threads"):
+        by_threads = batches_of(window, 24)
     np.testing.assert_array_equal(by_threads.n_rows, on_the_cluster.n_rows)

@@ -113,14 +113,18 @@ def damaged(kind):
         window["wind"] = ["calm"] * 200
     elif kind == "dates":
         window["sky"] = np.full(200, np.datetime64("2024-01-01"))
+    elif kind == "mixture":
+        window["wind"] = [1.5, "calm"] * 100
     return window
 
 
-@pytest.mark.parametrize(("kind", "check"), [("absent", "columns"), ("text", "types"), ("dates", "types")])
+@pytest.mark.parametrize(
+    ("kind", "check"), [("absent", "columns"), ("text", "types"), ("dates", "types"), ("mixture", "types")]
+)
 @pytest.mark.parametrize("make", [gd.DriftDetector, gd.MDLFWF])
 def test_what_does_not_match_is_an_error_or_a_check(make, kind, check):
     detector, column = make(random_state=0).fit(gd.datasets.stations(200, rng=0)), "sky" if kind == "dates" else "wind"
-    with pytest.raises(gd.errors.SchemaError, match=f"'{column}'"):
+    with pytest.raises(gd.errors.InputError, match=f"'{column}'"):
         detector.test(damaged(kind))
     result = detector.test(damaged(kind), mismatch="check")
     assert {(check, column), ("missing", column)} == failed(result.checks)

@@ -252,6 +252,15 @@ def test_without_sign_in_forms_still_need_their_token(tmp_path):
         csrf = re.search('name="csrf" value="([^"]+)"', client.get("/admin").text)[1]
         assert client.post("/projects", data={"name": "a", "title": "A", "csrf": csrf}).status_code == 200
         assert client.get("/", headers={"host": "elsewhere.example"}).status_code == 400
+        # A program may call the interface as it is; a browser tells that a page made it do so.
+        new = {"name": "b", "title": "B"}
+        for told in (
+            {"origin": "http://elsewhere.example"},
+            {"sec-fetch-site": "cross-site"},
+            {"referer": "http://x/"},
+        ):
+            assert client.post("/api/v1/projects", json=new, headers=told).status_code == 403
+        assert client.post("/api/v1/projects", json=new).status_code == 201
 
 
 def test_rates_are_limited(house):

@@ -305,7 +305,7 @@ def history(database: str, **options: Any) -> None:
     )
 )
 @click.argument("history", metavar="[HISTORY]", required=False)
-@click.option("--data", default="gapdrift-service.db", show_default=True, metavar="FILE|URL", help="Database.")
+@click.option("--data", metavar="FILE|URL", help="Database; gapdrift-service.db unless given, none is kept of --demo.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen at.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8321, show_default=True, help="0 means any free one.")
 @click.option("--allow-host", multiple=True, metavar="NAME", help="Name under which it is reached. Repeatable.")

@@ -2,6 +2,7 @@
 
 import logging
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ from gapdrift.cli._print import say
 from gapdrift.errors import GapdriftError, ParameterError
 
 __all__ = ["serve_history", "serve_monitors"]
+
+DATA = "gapdrift-service.db"
 
 LOCAL = ("localhost", "127.0.0.1", "[::1]")
 
@@ -26,6 +29,14 @@ def serve_history(database: str, options: dict[str, Any]) -> None:
 
 def serve_monitors(options: dict[str, Any]) -> None:
     """Run the service until the command is stopped."""
+    if options["demo"] and options["data"] is None:
+        with tempfile.TemporaryDirectory() as folder:
+            _serve_monitors({**options, "data": str(Path(folder) / "demo.db")})
+    else:
+        _serve_monitors({**options, "data": options["data"] or DATA})
+
+
+def _serve_monitors(options: dict[str, Any]) -> None:
     run = _import_service()
     from gapdrift.service.app import JsonFormatter, make_app  # noqa: PLC0415
     from gapdrift.service.state import Options  # noqa: PLC0415

@@ -34,7 +34,8 @@ def fit_reference(
     method, numbers, max_rows = map(settings.pop, ("method", "numbers", "reference_rows"))
     batches = _batch_settings(settings)
     files = open_files(place, **reading, numbers=numbers)
-    rng = np.random.default_rng(settings["random_state"])
+    # As `fit` draws the rows of a file.
+    rng = np.random.default_rng(settings["random_state"]).spawn(1)[0]
     with progress("Reading the reference", files.size) as advance:
         sample, n_rows = files.sample(max_rows, rng, progress=advance)
     if batches and n_rows > len(sample):

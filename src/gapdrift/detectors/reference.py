@@ -360,7 +360,7 @@ class ReferenceDetector(Detector):
         if engine is None:
             with self._limited_threads():
                 return self._adopt(learn(rows))._recognise(rows)
-        table, n_rows, again = engine.sample(rows, execution.MAX_LEARNED, rng)
+        table, n_rows, again = engine.sample(rows, execution.MAX_LEARNED, rng.spawn(1)[0])
         self.reading_ = getattr(again, "reading", Reading())
         with self._limited_threads():
             self._adopt(learn(table))
@@ -390,7 +390,7 @@ class ReferenceDetector(Detector):
                 self._adopt(learn(joined_parts(plan) if table is None else table))
                 self.usual_ = learn_usual(plan, table, self._count_batch, self.reference_.batch_statistics())
                 return self._adopt(self.reference_)
-            sample, n_rows, again = engine.sample(rows, execution.MAX_LEARNED, rng)
+            sample, n_rows, again = engine.sample(rows, execution.MAX_LEARNED, rng.spawn(1)[0])
             self.reading_ = getattr(again, "reading", Reading())
             self._adopt(learn(sample))
             counter = BatchCounter(plan, self._count_batch, self.reference_.schema)

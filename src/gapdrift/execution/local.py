@@ -65,8 +65,8 @@ def _alike(chunks: Iterable[Any]) -> Iterator[tuple[Any, Table]]:
         elif names != frozenset(table.names):
             lacking, new = sorted(names - set(table.names)), sorted(set(table.names) - names)
             raise InputError(
-                f"A table has other columns than the tables before it (lacking: {quote(lacking) or 'none'}; new: "
-                f"{quote(new) or 'none'}), expected the same in all. Give all tables the same columns, and do not mix "
+                f"A table has other columns than the tables before it (lacking: {quote(lacking)}; new: "
+                f"{quote(new)}), expected the same in all. Give all tables the same columns, and do not mix "
                 "tables with arrays."
             )
         yield chunk, table

@@ -26,7 +26,7 @@ PATTERNS = {
     "new": NAME + r"is not in the reference and was ignored\.",
     "unexpected": NAME + r"has values here but none in the reference: they are not compared\.",
     "absent": NAME + r"is not in the window: its cells count as missing\.",
-    "type": NAME + r"holds [a-z]+ here and [a-z]+ in the reference: .+\.",
+    "type": NAME + r"holds [a-z ]+ here and [a-z]+ in the reference: .+\.",
     "cells": NAME + r"has (?P<count>[0-9,]+) cell\(s\) that are not numbers, such as .+: they count as missing\.",
 }
 """How each sentence reads, by what it tells."""

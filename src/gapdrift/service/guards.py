@@ -100,10 +100,15 @@ def _need_identity(request: Request, connection: Connection) -> Identity:
     identity = find_identity(request, connection)
     if identity is None:
         raise HTTPException(401, "Sign in, or send a token: Authorization: Bearer ...", {"www-authenticate": "Bearer"})
-    if request.url.path.startswith("/api/"):
+    if request.url.path.startswith("/api/") and not _is_program(request, identity):
         # The forms of the pages carry the token as a field, which `pages.posted` checks.
         check_own(request, identity, request.headers.get("x-csrf-token", ""))
     return identity
+
+
+def _is_program(request: Request, identity: Identity) -> bool:
+    """Whether a request where nobody signs in comes from a program: browsers tell which page made them make it."""
+    return identity.kind == "open" and not {"origin", "referer", "sec-fetch-site"} & set(request.headers)
 
 
 def operator(identity: Annotated[Identity, Depends(signed)]) -> Identity:

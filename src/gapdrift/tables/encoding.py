@@ -18,7 +18,7 @@ from gapdrift._typing import Indices, Mask, Matrix, Vector
 from gapdrift.errors import SchemaError
 from gapdrift.results.mismatches import say_absent, say_new, say_new_type, say_other_type, say_unexpected
 from gapdrift.tables.facts import Codes, hash_text, mixers
-from gapdrift.tables.frame import RawColumn, Table, quote
+from gapdrift.tables.frame import ForeignTypeError, RawColumn, Table, quote
 from gapdrift.tables.schema import Column, Schema, as_categories
 
 __all__ = ["ONE_HOT", "Encoded", "conform", "encode", "new_values_note", "numeric_chunks", "probe_rows"]
@@ -205,21 +205,23 @@ def conform(table: Any, schema: Schema) -> tuple[Table, frozenset[str]]:
         return source, frozenset()
     notes, columns = set(), {name: source.stored(name) for name in source.names}
     for column in schema.columns:
-        note = (
-            say_absent(column.name) if column.name not in columns else _other_type(source.column(column.name), column)
-        )
+        note = say_absent(column.name) if column.name not in columns else _other_type(source, column)
         if note:
             notes.add(note)
             columns[column.name] = np.full(source.n_rows, np.nan)
     return Table(tuple(columns), source.n_rows, True, columns), frozenset(notes)
 
 
-def _other_type(data: RawColumn, column: Column) -> str:
+def _other_type(source: Table, column: Column) -> str:
     """Sentence about a column whose cells cannot be compared with those of the reference; empty if they can."""
+    expected = "numbers" if column.kind == "number" else "categories"
+    try:
+        data = source.column(column.name)
+    except ForeignTypeError:
+        return say_other_type(column.name, "other types", expected)
     is_number = data.kind in {"number", "integer"}
     if data.missing.all() or column.kind == "empty" or (is_number if column.kind == "number" else data.kind != "date"):
         return ""
-    expected = "numbers" if column.kind == "number" else "categories"
     return say_other_type(column.name, "dates" if data.kind == "date" else "text", expected)
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from gapdrift._typing import Indices, Mask, Vector
 from gapdrift.errors import InputError
 
-__all__ = ["MAX_MAGNITUDE", "RawColumn", "Table", "is_missing", "join_tables", "quote"]
+__all__ = ["MAX_MAGNITUDE", "ForeignTypeError", "RawColumn", "Table", "is_missing", "join_tables", "quote"]
 
 MAX_MAGNITUDE = 1e100
 """Largest number accepted: sums of the squares of larger ones overflow."""
@@ -26,6 +26,10 @@ MIN_MAGNITUDE = 1e-290
 
 PROBED_CELLS = 64
 """Number of cells that are examined first: if one of them settles the question, the others need not be read."""
+
+
+class ForeignTypeError(InputError):
+    """A column whose cells are neither numbers only, nor text only, nor dates."""
 
 
 @dataclass(frozen=True)
@@ -265,7 +269,11 @@ def quote(names: Sequence[str], max_names: int = 12) -> str:
     --------
     >>> quote(["a", "b", "c"], max_names=2)
     "'a', 'b' and 1 more"
+    >>> quote([])
+    'none'
     """
+    if not names:
+        return "none"
     shown = ", ".join(repr(name) for name in names[:max_names])
     return shown if len(names) <= max_names else f"{shown} and {len(names) - max_names} more"
 
@@ -305,7 +313,7 @@ def _from_series(name: str, series: Any) -> RawColumn:
         return _from_text_series(name, series)
     if dtype in (nw.Object, nw.Unknown, nw.Binary):
         return _from_objects(name, series.to_list())
-    raise InputError(
+    raise ForeignTypeError(
         f"Column {name!r} has the type {dtype}, expected numbers, booleans, categories or text. "
         "Unnest, convert or drop it."
     )
@@ -363,7 +371,7 @@ def _from_objects(name: str, cells: list[Any]) -> RawColumn:
     kinds = {_kind_of(cell) for cell in present}
     if len(kinds) > 1 or "other" in kinds:
         types = sorted({type(cell).__name__ for cell in present})
-        raise InputError(
+        raise ForeignTypeError(
             f"Column {name!r} holds values of the type(s) {', '.join(types)}, expected numbers only or "
             "text only. Convert it to one of them."
         )
