@@ -12,7 +12,7 @@ import numpy as np
 import gapdrift as gd
 
 rng = np.random.default_rng(0)
-detector = gd.DriftDetector(random_state=0).fit(rng.normal(size=(3_000, 2)))
+detector = gd.DriftDetector(random_state=0).fit(gd.datasets.hide_mcar(rng.normal(size=(3_000, 2)), 0.2, rng))
 days = [gd.datasets.hide_mcar(rng.normal([0.15, 0.0], 1.0, (200, 2)), 0.2, rng) for _ in range(7)]
 evidence = [detector.count(day) for day in days]
 together = detector.test(np.vstack(days)).p_value

@@ -184,6 +184,8 @@ def blocks_of(text: str) -> Iterator[Block]:
         while body and opening and body[0].startswith(":"):
             caption = caption or body[0].removeprefix(":caption:").strip() * body[0].startswith(":caption:")
             body, start = body[1:], start + 1
+        if caption and body and not body[0]:  # the line between options and text
+            body, start = body[1:], start + 1
         language = opening["language"] if opening else "setup"
         found = NOT_RUN.fullmatch(before.strip())
         yield Block(language, tuple(body), start + 1, caption, found[1] if found else "")

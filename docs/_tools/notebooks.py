@@ -20,7 +20,13 @@ def execute(path: Path) -> str:
     asyncio.set_event_loop(asyncio.new_event_loop())
     notebook = nbformat.read(path, as_version=4)
     with tempfile.TemporaryDirectory() as folder:
-        client = NotebookClient(notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": folder}})
+        client = NotebookClient(
+            notebook,
+            timeout=300,
+            kernel_name="python3",
+            resources={"metadata": {"path": folder}},
+            extra_arguments=["--log-level=ERROR"],
+        )
         client.execute(env=os.environ | {"PYTHONWARNINGS": "ignore"})
     return path.name
 

@@ -128,14 +128,40 @@ def monitor(folder: Path) -> str:
     return markdown(["drift kind", "reference", *every], cells)
 
 
+WINDOWS = {
+    "nothing": "nothing changed",
+    "x 0.5": "means of x moved by 0.5 standard deviations",
+    "x 1": "means of x moved by 1",
+    "x wider": "x scatters by half as much again",
+    "x unrelated": "columns of x independent instead of correlated",
+    "rates": "other missing rates of x",
+    "labels": "labels missing at other values of x",
+    "slopes": "slopes of two columns",
+    "subgroup": "sign in a subgroup, a fifth of the rows",
+    "flips": "a tenth of the labels exchanged",
+    "level": "a constant added",
+    "as before": "all windows in which P(y given x) is as before",
+    "changed": "all windows in which it changed",
+}
+"""Windows of the benchmark of concepts, in words; from slopes to level, P(y given x) changes."""
+
+
 def concept(folder: Path) -> str:
     """Alarms of the test of the concept, by what changed, over all cases."""
     rows = read(folder / "concept.csv")
-    windows = dict.fromkeys(row["window"] for row in rows)
     names = "concept", "ks", "loss"
-    parts = {window: [row for row in rows if row["window"] == window] for window in windows}
-    cells = [[window, *(f"{mean(part, name):.3f}" for name in names)] for window, part in parts.items()]
-    return markdown(["window", *names], cells)
+    parts = {window: [row for row in rows if row["window"] == window] for window in WINDOWS}
+    changed = list(WINDOWS).index("slopes")
+    cells = [
+        [
+            WINDOWS[window],
+            "" if window in ("as before", "changed") else "changed" if place >= changed else "as before",
+            *(f"{mean(part, name):.3f}" for name in names),
+        ]
+        for place, (window, part) in enumerate(parts.items())
+        if part
+    ]
+    return markdown(["window", "P(y given x)", *names], cells)
 
 
 def peers(folder: Path) -> str:

@@ -1,6 +1,7 @@
 """The command line called from Python: the same exit codes and words, without a process of its own."""
 
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -53,3 +54,15 @@ def test_errors_are_one_sentence(files, capsys):
     assert capsys.readouterr().err.startswith("gapdrift: error: ")
     assert run("compare", "--no-such-option") == 1
     assert "Try 'gapdrift compare --help'." in capsys.readouterr().err
+
+
+def test_stopped_while_it_starts_it_says_so(monkeypatch, capsys):
+    class Impatient:
+        def find_spec(self, name, *_):
+            if name == "gapdrift.cli._app":
+                raise KeyboardInterrupt
+
+    monkeypatch.delitem(sys.modules, "gapdrift.cli._app", raising=False)
+    monkeypatch.setattr(sys, "meta_path", [Impatient(), *sys.meta_path])
+    assert run("--help") == 1
+    assert capsys.readouterr().err == "gapdrift: error: Stopped.\n"

@@ -35,6 +35,8 @@ def main(arguments: list[str] | None = None) -> None:
         if error.name not in {"click", "rich"}:
             raise
         sys.exit(_print_error(f"The command line needs {error.name}: {install_hint('cli')}."))
+    except KeyboardInterrupt:
+        sys.exit(_print_error("Stopped."))
     sys.exit(_run(app, arguments))
 
 
