@@ -3,6 +3,7 @@ import pytest
 
 import gapdrift as gd
 from gapdrift.cli import main
+from gapdrift.detectors.drift.sensitivity import WindowSimulator
 
 
 def draw(n_rows, rng, shift=0.0):
@@ -48,6 +49,14 @@ def test_batches_that_differ_hide_changes(planned):
     assert (found.n_batches, len(found.columns)) == (12, 1)
     assert found.columns[0].shift_in_deviations is None or found.columns[0].shift_in_deviations > 0.8
     assert "beyond the usual variation of 12 batches" in found.summary()
+
+
+def test_categories_that_depend_on_numbers_and_on_each_other():
+    reference = gd.DriftDetector(random_state=0).fit(gd.datasets.stations(800, rng=0)).reference_
+    simulator, rng = WindowSimulator(reference, None, 400), np.random.default_rng(4)
+    p_values = [reference.test(reference.count(simulator.draw(lambda *_: None, rng)), 0.05).p_value for _ in range(30)]
+    # Categories drawn on their own alarmed in nine of ten windows.
+    assert np.mean(np.array(p_values) < 0.05) < 0.25
 
 
 def test_categories_and_wrong_settings():

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from gapdrift._typing import Mask, Matrix, Vector
+from gapdrift._typing import Indices, Mask, Matrix, Vector
 from gapdrift.detectors.drift.reference import DriftReference
 from gapdrift.detectors.usual import Usual
 from gapdrift.results.sensitivity import ColumnSensitivity
@@ -36,6 +36,8 @@ Change = Callable[[Matrix, Mask, np.random.Generator], None]
 
 class WindowSimulator:
     """Draws windows as the reference would have them: Gaussian scores, the columns' own distributions, missing rates.
+
+    Categories depend on numbers and on each other as far as correlations tell.
 
     The reference is a sample too: the truth that windows are drawn from differs from it as another sample of its size
     would. With batches, a window has the effect of one of them, drawn at random.
@@ -72,21 +74,38 @@ class WindowSimulator:
         root: Matrix = vectors * np.sqrt(np.maximum(values, 0.0))
         return root
 
+    @cached_property
+    def category_columns(self) -> list[tuple[Indices, Indices, Matrix]]:
+        """Of each category: its matrix columns, those drawn before it, and coefficients of a regression on these."""
+        profile = self.reference.profile
+        known, found = np.flatnonzero(~profile.is_category), []
+        for column in np.unique(profile.owner[profile.is_category]):
+            own = np.flatnonzero(profile.owner == column)
+            within = self.covariance[np.ix_(known, known)]
+            slopes = np.linalg.pinv(within, rcond=1e-6, hermitian=True) @ self.covariance[np.ix_(known, own)]
+            found.append((own, known, slopes))
+            known = np.concatenate([known, own])
+        return found
+
     def draw(self, change: Change, rng: np.random.Generator) -> Encoded:
         """One window with a change."""
-        reference, profile = self.reference, self.reference.profile
+        profile = self.reference.profile
         offset, rates = self._truth(rng)
-        scores = self.means + offset + rng.normal(size=(self.n_rows, len(self.means))) @ self.factor.T
+        means = self.means + offset
+        scores = means + rng.normal(size=(self.n_rows, len(means))) @ self.factor.T
+        for own, known, slopes in self.category_columns:
+            # Probabilities that are linear in what was drawn before have the covariance that the reference has.
+            expected = means[own] + (scores[:, known] - means[known]) @ slopes
+            scores[:, own] = _drawn_categories(expected, rng)
         missing = rng.random((self.n_rows, len(rates))) < rates
         change(scores, missing, rng)
         values = np.zeros_like(scores)
         for place, pair in enumerate(profile.scores.knots):
             if pair is not None:
                 values[:, place] = np.interp(scores[:, place], pair[1], np.clip(pair[0], -1e99, 1e99))
-        for column in range(len(reference.schema.columns)):
-            own = np.flatnonzero(profile.owner == column)
-            if len(own) and profile.is_category[own[0]]:
-                values[:, own] = self._categories(scores[:, own], own, rng)
+        for own, _, _ in self.category_columns:
+            # The largest score: the category that was drawn, or the one that a change chose.
+            values[np.arange(self.n_rows), own[scores[:, own].argmax(axis=1)]] = ONE_HOT
         values[missing[:, profile.owner]] = np.nan
         return Encoded(values, missing.astype(bool))
 
@@ -94,15 +113,6 @@ class WindowSimulator:
         """Shares of the categories behind some matrix columns."""
         shares = np.clip(self.means[own] / ONE_HOT, 1e-6, None)
         return np.asarray(shares / shares.sum())
-
-    def _categories(self, scores: Matrix, own: Any, rng: np.random.Generator) -> Matrix:
-        """One-hot columns of categories drawn by their shares; a score of infinity chooses its category."""
-        cells = np.zeros_like(scores)
-        chosen = rng.choice(len(own), len(scores), p=self.category_shares(own))
-        forced = np.isposinf(scores)
-        chosen = np.where(forced.any(axis=1), forced.argmax(axis=1), chosen)
-        cells[np.arange(len(scores)), chosen] = ONE_HOT
-        return cells
 
     def _truth(self, rng: np.random.Generator) -> tuple[Vector, Vector]:
         """Difference of the true means from those of the reference, and the true missing rates."""
@@ -115,6 +125,16 @@ class WindowSimulator:
         n_reference = self.reference.evidence.n_rows
         offset = self.factor @ rng.normal(size=len(offset)) / np.sqrt(n_reference)
         return offset, rng.binomial(n_reference, np.clip(self.rates, 0.0, 1.0)) / n_reference
+
+
+def _drawn_categories(expected: Matrix, rng: np.random.Generator) -> Matrix:
+    """One-hot columns of categories drawn by their expected values."""
+    shares = np.clip(expected / ONE_HOT, 1e-6, None)
+    ends = np.cumsum(shares / shares.sum(axis=1, keepdims=True), axis=1)
+    chosen = np.minimum((ends < rng.random((len(ends), 1))).sum(axis=1), ends.shape[1] - 1)
+    cells = np.zeros_like(expected)
+    cells[np.arange(len(cells)), chosen] = ONE_HOT
+    return cells
 
 
 def column_sensitivity(
