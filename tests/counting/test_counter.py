@@ -1,6 +1,7 @@
 """Counting: exact where it says so, additive, and equal to loops written from the documentation."""
 
 import pickle
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -79,6 +80,8 @@ def test_evidence_adds_up_however_rows_are_cut(kind, fitted):
         same(total.sums, {name: array for name, array in whole.sums.items() if name not in rounded})
         for name in rounded:
             assert total.sums[name] == pytest.approx(whole.sums[name], rel=1e-9, abs=1e-9), name
+        # Parts of encoded rows have no names of rare categories; `tests/tables/test_facts.py` cuts tables.
+        total = replace(total, facts=whole.facts)
         assert detector.test(total).p_value == pytest.approx(detector.test(whole).p_value, rel=1e-9)
 
 

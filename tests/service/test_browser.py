@@ -88,6 +88,7 @@ def test_every_page(browser, address, sign_in, width, scheme):
     users = page.locator("form[action='/users']")
     users.locator("input[name=name]").fill(f"{scheme}-{width}")
     users.locator("button").click()
+    page.wait_for_selector(".secret code")
     look("an invitation")
     page.goto(page.locator(".secret code").inner_text().replace(page.url.partition("/users")[0], address))
     look("an invitation, followed")

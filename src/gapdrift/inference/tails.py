@@ -85,7 +85,7 @@ def fit_tail(scores: Vector, known: float) -> ScoreTail:
     --------
     >>> tail = fit_tail(-np.log((np.arange(20) + 0.5) / 20), known=5.0)
     >>> np.round(tail.p_values(-np.log(np.array([0.5, 0.05, 0.001]))), 3)
-    array([0.5  , 0.062, 0.003])
+    array([0.501, 0.059, 0.003])
     """
     ordered = np.sort(scores)
     n_scores = len(ordered)
