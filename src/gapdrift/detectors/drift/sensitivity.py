@@ -30,8 +30,11 @@ MAX_SHIFT = 4.0
 RARE = 0.02
 """Share of the rows below which a category is rare."""
 
-Change = Callable[[Matrix, Mask, np.random.Generator], None]
-"""Changes scores, (rows, matrix columns), and missing cells, (rows, input columns), in place."""
+Change = Callable[[Matrix, Mask, Vector, np.random.Generator], None]
+"""Changes in place: scores, (rows, matrix columns), missing cells, (rows, input columns), and what is added to values.
+
+Scores end where those of the reference do, values go on. One number is added to all values of a matrix column.
+"""
 
 
 class WindowSimulator:
@@ -98,11 +101,12 @@ class WindowSimulator:
             expected = means[own] + (scores[:, known] - means[known]) @ slopes
             scores[:, own] = _drawn_categories(expected, rng)
         missing = rng.random((self.n_rows, len(rates))) < rates
-        change(scores, missing, rng)
+        added = np.zeros(scores.shape[1])
+        change(scores, missing, added, rng)
         values = np.zeros_like(scores)
         for place, pair in enumerate(profile.scores.knots):
             if pair is not None:
-                values[:, place] = np.interp(scores[:, place], pair[1], np.clip(pair[0], -1e99, 1e99))
+                values[:, place] = np.interp(scores[:, place], pair[1], np.clip(pair[0], -1e99, 1e99)) + added[place]
         for own, _, _ in self.category_columns:
             # The largest score: the category that was drawn, or the one that a change chose.
             values[np.arange(self.n_rows), own[scores[:, own].argmax(axis=1)]] = ONE_HOT
@@ -218,28 +222,24 @@ def _smallest(power_at: Callable[[float], float], first: float, largest: float, 
 
 
 def _shift(simulator: WindowSimulator, place: int, size: float) -> Change:
-    """Change of a column's values by some of their standard deviations: on the scale of the values, not of scores."""
-    knots = simulator.reference.profile.scores.knots[place]
-    assert knots is not None  # a column of numbers
-    values, scores = np.clip(knots[0], -1e99, 1e99), knots[1]
+    """Change of a column's values by some of their standard deviations."""
     amount = size * _unit(simulator, place)
 
-    def change(drawn: Matrix, _missing: Mask, _rng: np.random.Generator) -> None:
-        moved = np.interp(drawn[:, place], scores, values) + amount
-        drawn[:, place] = np.interp(moved, values, scores)
+    def change(_scores: Matrix, _missing: Mask, added: Vector, _rng: np.random.Generator) -> None:
+        added[place] = amount
 
     return change
 
 
 def _hide_more(column: int, rate: float, size: float) -> Change:
-    def change(_scores: Matrix, missing: Mask, rng: np.random.Generator) -> None:
+    def change(_scores: Matrix, missing: Mask, _added: Vector, rng: np.random.Generator) -> None:
         missing[:, column] |= rng.random(len(missing)) < size / max(1.0 - rate, 1e-9)
 
     return change
 
 
 def _recode(place: int, size: float) -> Change:
-    def change(scores: Matrix, _missing: Mask, rng: np.random.Generator) -> None:
+    def change(scores: Matrix, _missing: Mask, _added: Vector, rng: np.random.Generator) -> None:
         scores[rng.random(len(scores)) < size, place] = np.inf
 
     return change
@@ -264,7 +264,7 @@ def _correlation(
     def change_of(size: float) -> Change:
         after = float(np.clip(before - sign * size, -0.999, 0.999))
 
-        def change(scores: Matrix, _missing: Mask, _rng: np.random.Generator) -> None:
+        def change(scores: Matrix, _missing: Mask, _added: Vector, _rng: np.random.Generator) -> None:
             one = (scores[:, place] - simulator.means[place]) / deviation[place]
             two = (scores[:, other] - simulator.means[other]) / deviation[other]
             rest = (one - before * two) * np.sqrt((1.0 - after**2) / (1.0 - before**2))
