@@ -59,6 +59,9 @@ ROWS_PER_HEAVINESS = 25.0
 CHANGED = 0.05
 """p-value of a column being missing at the same values as before below which that may explain something."""
 
+NEXT_TO_NONE = 0.02
+"""Share of missing cells below which they select nothing."""
+
 MIN_MISSING = 10
 """Rows that miss a column below which the conditions of its being missing are not tested."""
 
@@ -447,11 +450,12 @@ def _shifts(matrix: Matrix, size: int, owner: Indices, few: Matrix) -> tuple[Mat
     shift = matrix[:size, size:] / with_both - mean[:, None]
     factor = np.where(counts >= MIN_COMMON_ROWS, 1.0 / with_both - 1.0 / np.maximum(all_rows, 1.0)[:, None], np.inf)
     lost = all_rows[:, None] - counts
-    # A handful of missing cells selects nothing; of rare values nothing is known by few more.
-    factor = np.where(lost < few, np.where(lost < MIN_MISSING, 0.0, np.inf), factor)
+    rate = lost / np.maximum(all_rows, 1.0)[:, None]
+    # A handful of missing cells among many rows selects nothing; few of few rows, or of rare values, tell nothing.
+    nothing = (lost < MIN_MISSING) & (rate < NEXT_TO_NONE)
+    factor = np.where(lost < few, np.where(nothing, 0.0, np.inf), factor)
     variance = np.diagonal(matrix)[:size] / np.maximum(all_rows, 1.0) - mean**2
     # Where values are missing at certain values of others, their number varies the shift as well.
-    rate = lost / np.maximum(all_rows, 1.0)[:, None]
     away = shift / np.maximum(rate, 1e-9)
     more = away**2 * rate * (1.0 - rate) / np.maximum(all_rows * variance, 1e-9)[:, None]
     factor = factor + np.where(lost < few, 0.0, more)
