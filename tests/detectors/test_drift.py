@@ -3,7 +3,6 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import binom
 from sklearn.base import clone
 
 import gapdrift as gd
@@ -179,17 +178,14 @@ def test_duplicate_columns_and_ties(rng):
 
 
 def test_false_alarms_hold():
-    """60 fresh references, 20 % missing, alpha 0.05: no more alarms than 99.9 % of the time at that rate.
-
-    `benchmarks.calibration` measures the rate.
-    """
+    """200 fresh references, 20 % missing, alpha 0.05: between 2 and 21 alarms, 99.9 % of the time at a rate of 0.05."""
     drift = DRIFTS["gaussian-mean"]
     alarms = 0
-    for seed in range(60):
+    for seed in range(200):
         rng = np.random.default_rng([seed, 77])
         fitted = detector(random_state=seed).fit(drift.sample(300, severity=0, missing=0.2, rng=rng))
         alarms += fitted.test(drift.sample(300, severity=0, missing=0.2, rng=rng)).drift
-    assert alarms <= binom.ppf(0.999, 60, 0.05)
+    assert 2 <= alarms <= 21
 
 
 def test_parameters_follow_scikit_learn():

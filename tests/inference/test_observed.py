@@ -87,6 +87,19 @@ def test_what_means_and_correlations_do_not_tell_is_found(kind):
     assert parts_of(result)[part] < 1e-4
 
 
+def test_few_missing_cells_of_a_small_window_are_not_missing_elsewhere():
+    # Large values of the first column, and so of the second, are missing, on both sides alike.
+    def draw(n_rows, rng):
+        rows = rng.normal(size=(n_rows, 1)) + 0.3 * rng.normal(size=(n_rows, 3))
+        rows[rows[:, 0] > 1.1, 0] = np.nan
+        return rows
+
+    rng = np.random.default_rng(8)
+    detector = gd.DriftDetector(random_state=0).fit(draw(3_000, rng))
+    p_values = [parts_of(detector.test(draw(50, rng))).get("conditions", 1.0) for _ in range(20)]
+    assert min(p_values) > 1e-4
+
+
 def test_conditions_of_missing_values_are_told_from_values():
     """MCAR becomes MAR at the same rate, and the second column is bent: values have not changed."""
     rng = np.random.default_rng(0)

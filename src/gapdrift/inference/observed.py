@@ -59,8 +59,8 @@ ROWS_PER_HEAVINESS = 25.0
 CHANGED = 0.05
 """p-value of a column being missing at the same values as before below which that may explain something."""
 
-NEXT_TO_NONE = 0.02
-"""Share of missing cells below which they select nothing."""
+CLEARLY_FEWER = 4.0
+"""Standard deviations by which missing cells must be fewer than on the other side to be next to none."""
 
 MIN_MISSING = 10
 """Rows that miss a column below which the conditions of its being missing are not tested."""
@@ -426,23 +426,50 @@ def mechanism_p_values(crossed: CrossedSums, shape: CrossedShape, reference: Mat
     if not size:
         return p_values
     few = np.maximum(MIN_MISSING, shape.own_kurtosis * ROWS_PER_HEAVINESS)[:, None]
-    (shift, factor, variance, m), (moved, share, spread, n) = (
-        _shifts(matrix, size, owner, few) for matrix in (reference, window)
-    )
-    pooled = (variance * m + spread * n) / np.maximum(m + n, 1.0)
+    before, after = (_shifts(matrix, size, owner, few) for matrix in (reference, window))
+    total = np.maximum(before.n_rows + after.n_rows, 1.0)
+    pooled = (before.variance * before.n_rows + after.variance * after.n_rows) / total
+    factor = before.factor + after.factor
     with np.errstate(divide="ignore", invalid="ignore"):
-        score = (moved - shift) / np.sqrt(pooled[:, None] * (factor + share))
-    usable = np.isfinite(score) & (owner[:, None] != np.arange(crossed.n_inputs)) & np.isfinite(factor + share)
+        score = (after.shift - before.shift) / np.sqrt(pooled[:, None] * factor)
+    usable = np.isfinite(score) & (owner[:, None] != np.arange(crossed.n_inputs)) & np.isfinite(factor)
+    usable &= _tells(before, after) & _tells(after, before)
     tails = np.where(usable, 2.0 * ndtr(-np.abs(np.where(usable, score, 0.0))), 1.0)
     numbers = usable.sum(axis=0)
     return np.where(numbers > 0, sidak_all(tails.min(axis=0), np.maximum(numbers, 1)), 1.0)
 
 
-def _shifts(matrix: Matrix, size: int, owner: Indices, few: Matrix) -> tuple[Matrix, Matrix, Vector, Vector]:
-    """For each u and w: its mean where each input column is observed less that of all rows, and the variance of that.
+class _Shifts(NamedTuple):
+    """How far the mean of each u and w over the rows that have an input column is from that over all rows.
 
-    Then its variance in one row, and the rows that have it.
+    Parameters
+    ----------
+    shift, factor : (u and w, input columns) arrays
+        Its variance is ``factor`` times that of one row.
+    lost : (u and w, input columns) array
+        Rows that have the one but not the other.
+    variance, n_rows : (u and w,) arrays
+        Variance in one row, and the rows that have it.
     """
+
+    shift: Matrix
+    factor: Matrix
+    lost: Matrix
+    variance: Vector
+    n_rows: Vector
+
+
+def _tells(own: _Shifts, other: _Shifts) -> Mask:
+    """Whether the missing cells of a side tell where they are: they are many, or next to none beside the other side.
+
+    A handful among few rows would count as missing nowhere, though they are missing where those of the other side are.
+    """
+    expected = own.n_rows[:, None] * other.lost / np.maximum(other.n_rows, 1.0)[:, None]
+    return np.asarray((own.lost >= MIN_MISSING) | (own.lost <= expected - CLEARLY_FEWER * np.sqrt(expected)))
+
+
+def _shifts(matrix: Matrix, size: int, owner: Indices, few: Matrix) -> _Shifts:
+    """Shifts out of sums of products; they are 0 where fewer cells are missing than ``few``."""
     counts = matrix[size:, size:][owner]
     all_rows = np.diagonal(matrix[size:, size:])[owner]
     with_both = np.maximum(counts, 1.0)
@@ -450,13 +477,12 @@ def _shifts(matrix: Matrix, size: int, owner: Indices, few: Matrix) -> tuple[Mat
     shift = matrix[:size, size:] / with_both - mean[:, None]
     factor = np.where(counts >= MIN_COMMON_ROWS, 1.0 / with_both - 1.0 / np.maximum(all_rows, 1.0)[:, None], np.inf)
     lost = all_rows[:, None] - counts
-    rate = lost / np.maximum(all_rows, 1.0)[:, None]
-    # A handful of missing cells among many rows selects nothing; few of few rows, or of rare values, tell nothing.
-    nothing = (lost < MIN_MISSING) & (rate < NEXT_TO_NONE)
-    factor = np.where(lost < few, np.where(nothing, 0.0, np.inf), factor)
+    # A handful of missing cells selects nothing; of rare values nothing is known by few more.
+    factor = np.where(lost < few, np.where(lost < MIN_MISSING, 0.0, np.inf), factor)
     variance = np.diagonal(matrix)[:size] / np.maximum(all_rows, 1.0) - mean**2
     # Where values are missing at certain values of others, their number varies the shift as well.
+    rate = lost / np.maximum(all_rows, 1.0)[:, None]
     away = shift / np.maximum(rate, 1e-9)
     more = away**2 * rate * (1.0 - rate) / np.maximum(all_rows * variance, 1e-9)[:, None]
     factor = factor + np.where(lost < few, 0.0, more)
-    return np.where(lost < few, 0.0, shift), factor, variance, all_rows
+    return _Shifts(np.where(lost < few, 0.0, shift), factor, lost, variance, all_rows)
