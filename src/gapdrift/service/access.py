@@ -174,7 +174,7 @@ def create_token(connection: Connection, project_id: int, name: str, role: str, 
         raise ParameterError(f"role is {role!r}, expected 'viewer' (reads) or 'editor' (also pushes).")
     secret = TOKEN_PREFIX + secrets.token_urlsafe(32)
     row = {"project_id": project_id, "name": name, "role": role, "digest": _digest(secret), "created_by": who}
-    made = connection.execute(tokens.insert().returning(tokens.c.id), {**row, "created": now(), "last_used": None})
+    made = connection.execute(tokens.insert().returning(tokens.c.id), {**row, "created": now()})
     note(connection, project_id, who, "token created", name, role)
     return int(made.scalar_one()), secret
 

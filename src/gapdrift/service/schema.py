@@ -99,7 +99,6 @@ tokens = sa.Table(
     _text("digest", DIGEST),
     _text("created_by"),
     _whole("created"),
-    _whole("last_used", optional=True),
     **NUMBERED,
 )
 sa.Index(None, tokens.c.digest, unique=True)

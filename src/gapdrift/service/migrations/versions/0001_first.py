@@ -143,7 +143,6 @@ def upgrade() -> None:
         sa.Column("digest", sa.String(length=64), nullable=False),
         sa.Column("created_by", sa.String(length=100), nullable=False),
         sa.Column("created", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("last_used", sa.BigInteger(), autoincrement=False, nullable=True),
         sa.ForeignKeyConstraint(
             ["project_id"], ["service_projects.id"], name=op.f("fk_service_tokens_project_id"), ondelete="CASCADE"
         ),
