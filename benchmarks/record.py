@@ -81,7 +81,7 @@ def main() -> None:
     print(done.stdout, end="")
     if done.returncode not in (0, 1) or not done.stdout.strip():
         sys.exit(f"Nothing was kept: the benchmark ended with {done.returncode}.")
-    run = Recorded(shlex.join(["python", *command]), commit, datetime.date.today().isoformat(), done.stdout)  # noqa: DTZ011
+    run = Recorded(shlex.join(["python", *command]), commit, datetime.date.today().isoformat(), done.stdout)
     keep(RESULTS / f"{arguments.to or arguments.name}.txt", run)
     sys.exit(done.returncode)
 

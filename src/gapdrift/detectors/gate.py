@@ -1,6 +1,7 @@
 """A step of scikit-learn's pipelines that tests the rows it passes on."""
 
 import warnings
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -19,7 +20,19 @@ ACTIONS = ("record", "warn", "raise")
 
 
 class DriftWarning(UserWarning):
-    """Rows that drifted went through a `DriftGate`."""
+    """Rows that drifted went through a `DriftGate`.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import gapdrift as gd
+    >>> gate = gd.DriftGate(on_drift="warn").fit(gd.datasets.stations(300, rng=0))
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     _ = gate.transform(gd.datasets.stations(300, rng=1, drift=True))
+    >>> [warning.category.__name__ for warning in caught]
+    ['DriftWarning']
+    """
 
 
 class DriftGate(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -77,9 +90,10 @@ class DriftGate(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if self.detector is not None and not isinstance(self.detector, Detector):
             raise ParameterError(f"detector is a {type(self.detector).__name__}, expected a detector of gapdrift.")
         self.detector_ = (DriftDetector(random_state=0) if self.detector is None else clone(self.detector)).fit(X)
-        self.n_features_in_ = len(X.columns) if hasattr(X, "columns") else np.shape(X)[1]
-        if hasattr(X, "columns"):
-            self.feature_names_in_ = np.array([str(name) for name in X.columns], dtype=object)
+        names = _column_names(X)
+        self.n_features_in_ = np.shape(X)[1] if names is None else len(names)
+        if names is not None:
+            self.feature_names_in_ = np.array(names, dtype=object)
         elif "feature_names_in_" in vars(self):
             del self.feature_names_in_
         self.result_ = None
@@ -117,3 +131,9 @@ class DriftGate(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.categorical = True
         tags.target_tags.required = False
         return tags
+
+
+def _column_names(X: Any) -> list[str] | None:
+    """Names of the columns of a table, whose own word for them differs; None of an array."""
+    found = X.keys() if isinstance(X, Mapping) else getattr(X, "column_names", getattr(X, "columns", None))
+    return None if found is None else [str(name) for name in found]
