@@ -1,7 +1,6 @@
 """A step of scikit-learn's pipelines that tests the rows it passes on."""
 
 import warnings
-from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -11,8 +10,10 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from gapdrift._validation import check_choice
 from gapdrift.detectors.base import Detector
 from gapdrift.detectors.drift.detector import DriftDetector
-from gapdrift.errors import DriftError, NotFittedError, ParameterError
+from gapdrift.errors import DriftError, InputError, NotFittedError, ParameterError
+from gapdrift.execution import engine_of
 from gapdrift.results import DriftResult
+from gapdrift.tables.frame import Table
 
 __all__ = ["DriftGate", "DriftWarning"]
 
@@ -58,7 +59,8 @@ class DriftGate(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     Notes
     -----
-    The rows of ``fit`` and ``fit_transform`` are not tested: they are the reference.
+    The rows of ``fit`` and ``fit_transform`` are not tested: they are the reference. Rows are those of a table in
+    memory: a stream would be used up by the test, and nothing would be left for the next step.
 
     Examples
     --------
@@ -89,11 +91,11 @@ class DriftGate(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         check_choice("on_drift", self.on_drift, ACTIONS)
         if self.detector is not None and not isinstance(self.detector, Detector):
             raise ParameterError(f"detector is a {type(self.detector).__name__}, expected a detector of gapdrift.")
+        table = _read_table(X)
         self.detector_ = (DriftDetector(random_state=0) if self.detector is None else clone(self.detector)).fit(X)
-        names = _column_names(X)
-        self.n_features_in_ = np.shape(X)[1] if names is None else len(names)
-        if names is not None:
-            self.feature_names_in_ = np.array(names, dtype=object)
+        self.n_features_in_ = len(table.names)
+        if table.named:
+            self.feature_names_in_ = np.array(table.names, dtype=object)
         elif "feature_names_in_" in vars(self):
             del self.feature_names_in_
         self.result_ = None
@@ -108,6 +110,7 @@ class DriftGate(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """The rows, once they are tested."""
         if "detector_" not in vars(self):
             raise NotFittedError("This DriftGate has no reference yet: call fit first.")
+        _read_table(X)
         result = self.detector_.test(X)
         self.result_ = result
         if result.drift and self.on_drift == "raise":
@@ -133,7 +136,11 @@ class DriftGate(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-def _column_names(X: Any) -> list[str] | None:
-    """Names of the columns of a table, whose own word for them differs; None of an array."""
-    found = X.keys() if isinstance(X, Mapping) else getattr(X, "column_names", getattr(X, "columns", None))
-    return None if found is None else [str(name) for name in found]
+def _read_table(rows: Any) -> Table:
+    """Table of rows in memory; an error for others, some of which can be read only once."""
+    if engine_of(rows) is not None:
+        raise InputError(
+            f"A DriftGate got a {type(rows).__name__}, expected a table in memory that it can pass on. Collect its "
+            "rows first, or test them with the detector itself."
+        )
+    return Table.read(rows)

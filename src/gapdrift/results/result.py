@@ -391,7 +391,7 @@ class DriftResult:
         return run_checks(self)
 
     def summary(self) -> str:
-        """Result in a few lines of text: verdict, data, tests, missing values, warnings."""
+        """Result in a few lines of text: verdict, data, tests, missing values, failed checks, warnings."""
         from gapdrift.results.report.summary import render_summary
 
         return printable(render_summary(self))
