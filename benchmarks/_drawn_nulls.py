@@ -163,8 +163,8 @@ def summary(phase: str, tallies: Sequence[Tally]) -> str:
     """Sentence about the cases of a phase: how often they alarm on average, and the highest."""
     mean_05, mean_01 = np.mean([(each.at_05 / each.trials, each.at_01 / each.trials) for each in tallies], axis=0)
     highest = max(tallies, key=lambda each: each.share)
-    cases = f"{len(tallies)} cases of {highest.trials} trials"
-    return f"{phase}: {cases}: {mean_05:.4f} at 0.05, {mean_01:.4f} at 0.01; highest {highest.share:.3f}, {highest.name}"
+    cases, means = f"{len(tallies)} cases of {highest.trials} trials", f"{mean_05:.4f} at 0.05, {mean_01:.4f} at 0.01"
+    return f"{phase}: {cases}: {means}; highest {highest.share:.3f}, {highest.name}"
 
 
 def work(task: tuple[str, int, int]) -> list[dict[str, Any]]:
