@@ -48,6 +48,16 @@ def test_all_files_have_the_same_version():
         assert found and found[1] == gd.__version__, name
 
 
+@pytest.mark.parametrize(
+    "path", ["CITATION.cff", *(f".github/ISSUE_TEMPLATE/{n}.yml" for n in ("bug", "false_alarm", "idea"))]
+)
+def test_files_for_github_are_yaml(path):
+    content = yaml.safe_load((Path(__file__).parents[1] / path).read_text(encoding="utf-8"))
+    labels = [part["attributes"]["label"] for part in content.get("body", [])]
+    assert all(isinstance(label, str) for label in labels)
+    assert {"name", "description", "body"} <= set(content) or content["cff-version"] == "1.2.0"
+
+
 def test_conda_recipe_needs_what_the_package_needs():
     """The recipe as Jinja and YAML: requirements of the package and of its extra cli, and the same command."""
     root = Path(__file__).parents[1]
