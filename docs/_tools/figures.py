@@ -3,6 +3,7 @@
 ``python -m docs._tools.figures FOLDER`` draws all of them into a folder, with the tables that stand beside them.
 """
 
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -37,9 +38,10 @@ Cells = Sequence[Sequence[Any]]
 
 
 def markdown(header: Sequence[str], rows: Cells) -> str:
-    """A table as Markdown."""
+    """A table as Markdown; numbers such as 1e-9 are not divided at the end of a line."""
     lines = [header, ["---"] * len(header), *rows]
-    return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines) + "\n"
+    text = "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines) + "\n"
+    return re.sub(r"(?<=\de)-(?=\d)", "\N{NON-BREAKING HYPHEN}", text)
 
 
 def draw_all(folder: Path) -> None:
@@ -282,7 +284,9 @@ def matched_filter() -> Drawn:
     for axes, values, title in zip(
         panels, (z, matched), ("differences z of products", "matched filter R⁻¹ z"), strict=True
     ):
-        axes.bar(names, np.abs(values), color=[ORANGE if name == "1, 2" else GREY for name in names])
+        places = np.arange(len(names))
+        axes.bar(places, np.abs(values), color=[ORANGE if name == "1, 2" else GREY for name in names])
+        axes.set_xticks(places, names)
         axes.axhline(norm.isf(0.025 / len(names)), color="#333", lw=0.8, ls=":")
         axes.set(title=title, xlabel="pair of columns")
     return figure, {}
