@@ -65,10 +65,12 @@ def run_case(seed: int) -> dict[str, Any]:
 def draw_case(seed: int, folder: Path) -> tuple[str, str]:
     """Container or command of a case, and what came of it; what is foreign is raised."""
     rng = np.random.default_rng([20_26, seed])
-    return (_library_case if seed % 2 else _command_case)(rng, folder)
+    # What was added later has numbers of its own, so that a seed means the input that it meant before.
+    more = np.random.default_rng([20_26, seed, 1])
+    return (_library_case if seed % 2 else _command_case)(rng, more, folder)
 
 
-def _library_case(rng: np.random.Generator, folder: Path) -> tuple[str, str]:
+def _library_case(rng: np.random.Generator, more: np.random.Generator, folder: Path) -> tuple[str, str]:
     import gapdrift as gd  # noqa: PLC0415
 
     kinds, n_rows = draw_columns(rng, tame=rng.random() < 0.6)
@@ -81,15 +83,31 @@ def _library_case(rng: np.random.Generator, folder: Path) -> tuple[str, str]:
     options = draw_options(rng, list(kinds))
     if make is gd.MDLFWF:
         options.pop("min_effect", None)
+    entry, mismatch = str(more.choice(["fit", "fit", "gate", "compare"])), str(more.choice(["error", "check"]))
     try:
-        detector = make(**options).fit(reference)
-        return container, _use(detector, window, rng, folder)
+        if entry == "compare" and make is gd.DriftDetector:
+            return container, _outcome(gd.compare(reference, window, mismatch=mismatch, **options))
+        if entry == "gate":
+            return container, _use_gate(gd.DriftGate(make(**options)), reference, window)
+        return container, _use(make(**options).fit(reference), window, rng, mismatch, folder)
     except gd.GapdriftError as error:
         _check_words(str(error))
         return container, "own error"
 
 
-def _use(detector: Any, window: Any, rng: np.random.Generator, folder: Path) -> str:
+def _use_gate(gate: Any, reference: Any, window: Any) -> str:
+    """Outcome of a step of a pipeline, which passes on what came in."""
+    if gate.fit_transform(reference) is not reference or gate.transform(window) is not window:
+        raise RuntimeError("The rows that came out of the gate are not those that went in.")
+    return _outcome(gate.result_)
+
+
+def _outcome(result: Any) -> str:
+    _check_numbers(result.to_dict())
+    return "undetermined" if result.drift is None else "result"
+
+
+def _use(detector: Any, window: Any, rng: np.random.Generator, mismatch: str, folder: Path) -> str:
     """Outcome of one of the ways to use a fitted detector."""
     import gapdrift as gd  # noqa: PLC0415
 
@@ -101,17 +119,18 @@ def _use(detector: Any, window: Any, rng: np.random.Generator, folder: Path) -> 
     if way == "saved":
         detector.save(folder / "detector.gapdrift")
         detector = gd.load(folder / "detector.gapdrift")
-    result = detector.test(window)
-    _check_numbers(result.to_dict())
+    result = detector.test(window, mismatch=mismatch)
     if way == "reports":
         result.to_html(folder / "report.html")
         result.to_markdown()
         result.summary()
         result.to_json()
-    return "undetermined" if result.drift is None else "result"
+        for part in ("features", "bins", "pairs"):
+            result.to_frame(part)
+    return _outcome(result)
 
 
-def _command_case(rng: np.random.Generator, folder: Path) -> tuple[str, str]:
+def _command_case(rng: np.random.Generator, more: np.random.Generator, folder: Path) -> tuple[str, str]:
     kinds, n_rows = draw_columns(rng, tame=rng.random() < 0.7)
     columns = fill(kinds, n_rows, rng)
     is_plain = rng.random() < 0.7
@@ -120,16 +139,18 @@ def _command_case(rng: np.random.Generator, folder: Path) -> tuple[str, str]:
         write_file(folder / "window", columns, rng, is_plain=is_plain and rng.random() < 0.5),
     ]
     options = _reading_options(rng, list(kinds))
+    mismatch = ["--mismatch", "check"] if more.random() < 0.5 else []
+    detector = ["--detector", "mdlfwf"] if more.random() < 0.1 else []
     command = str(rng.choice(["compare", "test", "monitor"]))
     if command == "compare":
         reports = ["--html", str(folder / "r.html"), "--markdown", str(folder / "r.md")] if rng.random() < 0.3 else []
-        return command, _run_command(["compare", *map(str, paths), *options, *reports, "--json"])
+        return command, _run_command(["compare", *map(str, paths), *options, *mismatch, *detector, *reports, "--json"])
     saved = str(folder / "reference.gapdrift")
-    outcome = _run_command(["fit", str(paths[0]), "-o", saved, *options])
+    outcome = _run_command(["fit", str(paths[0]), "-o", saved, *options, *detector])
     if outcome != "result":
         return "fit", outcome
     if command == "test":
-        return command, _run_command(["test", saved, str(paths[1]), "--json"])
+        return command, _run_command(["test", saved, str(paths[1]), *mismatch, "--json"])
     history = ["--window", "20", "--history", str(folder / "h.db"), "--jsonl", str(folder / "w.jsonl"), "--json"]
     _run_command(["monitor", saved, str(paths[1]), *history])
     return command, _run_command(["monitor", saved, str(paths[1]), *history])

@@ -119,3 +119,9 @@ def test_nothing_else_writes_whole_files():
                 assert called not in {"write_text", "write_bytes", "mkstemp", "NamedTemporaryFile"}, source
                 owner = getattr(getattr(node.func, "value", None), "id", "")
                 assert (owner, called) not in {("os", "replace"), ("os", "rename")}, source
+
+
+@pytest.mark.parametrize("use", [gd.load, lambda path: write_file(path, b"")])
+def test_an_empty_path_is_not_the_current_folder(use):
+    with pytest.raises(StorageError, match="The path is '', expected the name of a file"):
+        use("")

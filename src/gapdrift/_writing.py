@@ -75,7 +75,9 @@ def write_file(path: str | PathLike[str], data: bytes | str) -> None:
 
 
 def as_path(path: Any) -> Path:
-    """Path of a text or path; anything else raises a `StorageError`."""
+    """Path of a text or path; anything else raises a `StorageError`, and so does an empty text, which is no folder."""
+    if path == "":
+        raise StorageError("The path is '', expected the name of a file.")
     try:
         return Path(path)
     except TypeError as error:

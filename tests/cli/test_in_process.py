@@ -1,6 +1,7 @@
 """The command line called from Python: the same exit codes and words, without a process of its own."""
 
 import json
+import subprocess
 import sys
 
 import numpy as np
@@ -66,3 +67,20 @@ def test_stopped_while_it_starts_it_says_so(monkeypatch, capsys):
     monkeypatch.setattr(sys, "meta_path", [Impatient(), *sys.meta_path])
     assert run("--help") == 1
     assert capsys.readouterr().err == "gapdrift: error: Stopped.\n"
+
+
+def test_an_interrupt_of_an_import_ends_the_command_with_its_message_and_code(tmp_path):
+    """Dataclasses are made by the exec of a text; an interrupt inside one makes Python end by a bare signal."""
+    (tmp_path / "start.py").write_text(
+        "import sys\n"
+        "class Impatient:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name == 'gapdrift.cli._options':\n"
+        "            exec('raise KeyboardInterrupt')\n"
+        "sys.meta_path.insert(0, Impatient())\n"
+        "from gapdrift.cli import main\n"
+        "main(['--help'])\n"
+    )
+    command = [sys.executable, "-m", "start"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (1, "gapdrift: error: Stopped.\n")

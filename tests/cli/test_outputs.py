@@ -139,3 +139,19 @@ def test_exit_codes(folder, tmp_path, capsys):
 def test_standard_input_serves_once(capsys):
     assert run("compare", "-", "-") == 1
     assert "standard input" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("monitor", "a.gapdrift", "days", "--window", "50", "--history", ""),
+        ("monitor", "a.gapdrift", "days", "--window", "50", "--webhook", ""),
+        ("compare", "a.csv", "b.csv", "--html", ""),
+        ("test", "", "b.csv"),
+        ("fit", "a.csv", "-o", ""),
+    ],
+)
+def test_an_empty_text_is_neither_a_folder_nor_left_out(folder, monkeypatch, capsys, command):
+    monkeypatch.chdir(folder)
+    assert run(*command) == 1
+    assert "it is empty. Is a variable of your script unset?" in capsys.readouterr().err

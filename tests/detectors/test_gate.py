@@ -1,5 +1,6 @@
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
@@ -28,6 +29,13 @@ def test_rows_go_through_a_pipeline_unchanged_and_the_last_are_recorded(rows, ki
     assert not gate.result_.drift
     names = ["a", "b", "c"] if kind == "pandas" else ["x0", "x1", "x2"]
     assert gate.get_feature_names_out().tolist() == names
+
+
+def test_columns_of_mappings_and_of_arrow_tables_keep_their_names(rows):
+    for table in (rows.to_dict("list"), pa.Table.from_pandas(rows)):
+        gate = gd.DriftGate().fit(table)
+        assert gate.get_feature_names_out().tolist() == ["a", "b", "c"]
+        assert gate.transform(table) is table
 
 
 def test_a_gate_can_stop_rows_or_warn(rows):
@@ -60,3 +68,21 @@ def test_errors_say_what_to_do(rows):
         gd.DriftGate(on_drift="stop").fit(rows)
     with pytest.raises(gd.errors.ParameterError, match="detector is a str"):
         gd.DriftGate("default").fit(rows)
+
+
+@pytest.mark.parametrize("fitted", [False, True])
+def test_a_stream_is_refused_before_it_is_used_up(rows, fitted):
+    gate, stream = gd.DriftGate(), iter([rows])
+    with pytest.raises(gd.errors.InputError, match="got a list_iterator, expected a table in memory"):
+        gate.fit(rows).transform(stream) if fitted else gate.fit(stream)
+    assert next(stream) is rows
+
+
+def test_a_table_that_is_a_mapping_has_names(rows):
+    columns = {name: rows[name].to_numpy() for name in rows}
+    assert gd.DriftGate().fit(columns).get_feature_names_out().tolist() == ["a", "b", "c"]
+
+
+def test_rows_that_are_no_table_get_our_error(rows):
+    with pytest.raises(gd.errors.InputError, match=r"1 dimension\(s\)"):
+        gd.DriftGate().fit(rows["a"].to_numpy())

@@ -36,7 +36,7 @@ def main(arguments: list[str] | None = None) -> None:
             raise
         sys.exit(_print_error(f"The command line needs {error.name}: {install_hint('cli')}."))
     except KeyboardInterrupt:
-        sys.exit(_print_error("Stopped."))
+        sys.exit(_stop())
     sys.exit(_run(app, arguments))
 
 
@@ -50,21 +50,28 @@ def _run(app: Any, arguments: list[str] | None) -> int:
         # Nobody reads the output any more, as after `| head`: write nothing more, not even at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return ExitCode.ERROR
-    except (click.ClickException, click.Abort, KeyboardInterrupt) as error:
-        return _print_error(_describe_stop(error))
+    except (click.Abort, KeyboardInterrupt):
+        return _stop()
+    except click.ClickException as error:
+        return _print_error(_describe_misuse(error))
     except Exception as error:
         if os.environ.get("GAPDRIFT_DEBUG"):
             raise
         return _print_error(_describe_failure(error))
 
 
-def _describe_stop(error: BaseException) -> str:
+def _stop() -> int:
+    # An interrupt that passed through the exec of a text, by which modules are imported that define dataclasses, makes
+    # Python end by a bare signal, caught or not. It forgets that with the next text.
+    exec("")
+    return _print_error("Stopped.")
+
+
+def _describe_misuse(error: Any) -> str:
     import click  # noqa: PLC0415
 
-    if not isinstance(error, click.ClickException):
-        return "Stopped."
     hint = f"\nTry '{error.ctx.command_path} --help'." if isinstance(error, click.UsageError) and error.ctx else ""
-    return error.format_message() + hint
+    return str(error.format_message()) + hint
 
 
 def _describe_failure(error: Exception) -> str:

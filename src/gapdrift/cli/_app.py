@@ -22,7 +22,23 @@ def _examples(*lines: str) -> str:
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
 
 
+class _Command(click.Command):
+    """A command that refuses empty texts: a variable of a script that is unset must not turn an option off."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        rest = super().parse_args(ctx, args)
+        for parameter in self.params:
+            if ctx.params.get(parameter.name or "") == "":
+                raise click.BadParameter("it is empty. Is a variable of your script unset?", ctx, parameter)
+        return rest
+
+
+class _Commands(click.Group):
+    command_class = _Command
+
+
 @click.group(
+    cls=_Commands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog=_examples(
         "gapdrift demo",

@@ -62,10 +62,7 @@ def watch(reference: str, place: str, reading: Mapping[str, Any], options: dict[
             on_window=show,
             on_bytes=advance,
         )
-    notes = [*summary.notes, *monitor.warnings]
-    if history is not None and summary.position == summary.first_row and not summary.empty_files:
-        notes.append("There are no new rows: the history has all rows of the stream already.")
-    _print_summary(summary, notes, options["as_json"])
+    _print_summary(summary, [*summary.notes, *monitor.warnings], options["as_json"])
     return _exit_code(summary, options)
 
 
@@ -120,8 +117,10 @@ def _print_summary(summary: RunSummary, notes: list[str], as_json: bool) -> None
     """Print what was done; with JSON output, to the error stream."""
     decided = ", ".join(f"{count:,} {zone}" for zone, count in summary.zones.items() if count) or "none"
     stream = sys.stderr if as_json else None
-    rows = summary.position - summary.first_row
-    say(f"Rows {summary.first_row:,} to {summary.position:,} ({rows:,}). Windows: {decided}.", file=stream)
+    first, n_rows = summary.first_row, summary.position - summary.first_row
+    none = "No new rows" if summary.position else "No rows"
+    rows = f"Rows {first:,} to {summary.position - 1:,} ({n_rows:,})" if n_rows else none
+    say(f"{rows}. Windows: {decided}.", file=stream)
     skipped = {"late": summary.late_rows, "duplicate": summary.duplicate_rows, "without a time": summary.untimed_rows}
     for kind, count in skipped.items():
         if count:

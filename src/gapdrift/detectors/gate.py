@@ -10,8 +10,10 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from gapdrift._validation import check_choice
 from gapdrift.detectors.base import Detector
 from gapdrift.detectors.drift.detector import DriftDetector
-from gapdrift.errors import DriftError, NotFittedError, ParameterError
+from gapdrift.errors import DriftError, InputError, NotFittedError, ParameterError
+from gapdrift.execution import engine_of
 from gapdrift.results import DriftResult
+from gapdrift.tables.frame import Table
 
 __all__ = ["DriftGate", "DriftWarning"]
 
@@ -19,7 +21,19 @@ ACTIONS = ("record", "warn", "raise")
 
 
 class DriftWarning(UserWarning):
-    """Rows that drifted went through a `DriftGate`."""
+    """Rows that drifted went through a `DriftGate`.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import gapdrift as gd
+    >>> gate = gd.DriftGate(on_drift="warn").fit(gd.datasets.stations(300, rng=0))
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     _ = gate.transform(gd.datasets.stations(300, rng=1, drift=True))
+    >>> [warning.category.__name__ for warning in caught]
+    ['DriftWarning']
+    """
 
 
 class DriftGate(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -45,7 +59,8 @@ class DriftGate(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     Notes
     -----
-    The rows of ``fit`` and ``fit_transform`` are not tested: they are the reference.
+    The rows of ``fit`` and ``fit_transform`` are not tested: they are the reference. Rows are those of a table in
+    memory: a stream would be used up by the test, and nothing would be left for the next step.
 
     Examples
     --------
@@ -76,10 +91,11 @@ class DriftGate(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         check_choice("on_drift", self.on_drift, ACTIONS)
         if self.detector is not None and not isinstance(self.detector, Detector):
             raise ParameterError(f"detector is a {type(self.detector).__name__}, expected a detector of gapdrift.")
+        table = _read_table(X)
         self.detector_ = (DriftDetector(random_state=0) if self.detector is None else clone(self.detector)).fit(X)
-        self.n_features_in_ = len(X.columns) if hasattr(X, "columns") else np.shape(X)[1]
-        if hasattr(X, "columns"):
-            self.feature_names_in_ = np.array([str(name) for name in X.columns], dtype=object)
+        self.n_features_in_ = len(table.names)
+        if table.named:
+            self.feature_names_in_ = np.array(table.names, dtype=object)
         elif "feature_names_in_" in vars(self):
             del self.feature_names_in_
         self.result_ = None
@@ -94,6 +110,7 @@ class DriftGate(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """The rows, once they are tested."""
         if "detector_" not in vars(self):
             raise NotFittedError("This DriftGate has no reference yet: call fit first.")
+        _read_table(X)
         result = self.detector_.test(X)
         self.result_ = result
         if result.drift and self.on_drift == "raise":
@@ -117,3 +134,13 @@ class DriftGate(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.categorical = True
         tags.target_tags.required = False
         return tags
+
+
+def _read_table(rows: Any) -> Table:
+    """Table of rows in memory; an error for others, some of which can be read only once."""
+    if engine_of(rows) is not None:
+        raise InputError(
+            f"A DriftGate got a {type(rows).__name__}, expected a table in memory that it can pass on. Collect its "
+            "rows first, or test them with the detector itself."
+        )
+    return Table.read(rows)

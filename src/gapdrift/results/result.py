@@ -219,6 +219,11 @@ class PairSide:
         From -1 to 1.
     means, spreads : tuple of float
         Mean and standard deviation of the first and of the second column.
+
+    Examples
+    --------
+    >>> PairSide(n_rows=500, correlation=-0.8, means=(0.0, 0.0), spreads=(1.0, 1.0)).correlation
+    -0.8
     """
 
     n_rows: int | None
@@ -386,7 +391,7 @@ class DriftResult:
         return run_checks(self)
 
     def summary(self) -> str:
-        """Result in a few lines of text: verdict, data, tests, missing values, warnings."""
+        """Result in a few lines of text: verdict, data, tests, missing values, failed checks, warnings."""
         from gapdrift.results.report.summary import render_summary
 
         return printable(render_summary(self))

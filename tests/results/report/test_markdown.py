@@ -2,6 +2,7 @@ import re
 
 import pytest
 
+import gapdrift as gd
 from gapdrift.results.report.markdown import code, escape
 
 
@@ -54,3 +55,13 @@ def test_nothing_is_linked_or_mentioned():
 def test_code_with_ticks_of_its_own():
     assert code("``") == "``` `` ```"
     assert code("a\nb") == "`a b`"
+
+
+def test_checks_that_failed_are_listed(results):
+    window = gd.datasets.stations(300, rng=1)
+    window["sky"] = ["@lava"] * 300
+    text = gd.compare(gd.datasets.stations(300, rng=0), window).to_markdown()
+    assert (
+        "**Checks that failed**\n\n- `sky`: New values in 100 % of the cells: '@\N{WORD JOINER}lava' (300).\n" in text
+    )
+    assert "**Checks that failed**" not in results["none"].to_markdown()

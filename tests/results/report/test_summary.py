@@ -33,3 +33,18 @@ def test_a_finding_without_a_test_has_no_line():
 def test_many_columns_are_counted(results):
     line = next(line for line in results["wide"].summary().splitlines() if line.startswith("Columns whose values"))
     assert line.endswith("and 42 more.")
+
+
+def test_checks_that_failed_are_told_once_and_those_beyond_a_few_are_counted():
+    window = gd.datasets.stations(300, rng=1)
+    del window["wind"]
+    reference = gd.datasets.stations(300, rng=0)
+    lines = gd.compare(reference, window, mismatch="check").summary().splitlines()
+    absent = "Column 'wind' is not in the window: its cells count as missing."
+    assert [line for line in lines if absent in line] == [f"Check failed: {absent}"]
+    assert "Check failed: wind: 100 % of the cells are missing, expected at most 30 %." in lines
+    fuller = gd.datasets.stations(300, rng=1, missing=0.6)
+    fuller["sky"] = ["lava"] * 300
+    lines = gd.compare(reference, fuller).summary().splitlines()
+    assert [line for line in lines if line.startswith("Checks failed: ")] == ["Checks failed: 1 more."]
+    assert not [line for line in gd.compare(reference, reference).summary().splitlines() if "failed" in line]

@@ -2,7 +2,8 @@
 
 import re
 
-from gapdrift.results.report.ranking import changed_missingness, other_warnings, rank_features, state
+from gapdrift.results.checks import Check
+from gapdrift.results.report.ranking import changed_missingness, failed_checks, other_warnings, rank_features, state
 from gapdrift.results.report.sentences import (
     BADGES,
     say_headline,
@@ -27,12 +28,12 @@ from gapdrift.results.result import DriftResult, FeatureFinding
 
 __all__ = ["render_markdown"]
 
-MARKDOWN_COLUMNS, MARKDOWN_NOTES = 10, 8
-"""Largest numbers of columns and of notes."""
+MARKDOWN_COLUMNS, MARKDOWN_NOTES, MARKDOWN_CHECKS = 10, 8, 8
+"""Largest numbers of columns, of notes and of failed checks."""
 
 
 def render_markdown(result: DriftResult) -> str:
-    """Verdict, the columns that changed most, changes of missing values, and notes, as Markdown."""
+    """Verdict, the columns that changed most, changes of missing values, failed checks, and notes, as Markdown."""
     sentences = [say_how_sure(result), say_usual(result), say_what_stayed(result), say_what_differs(result)]
     blocks = [
         f"### {BADGES[state(result)]}: {_render_phrase(say_headline(result))}",
@@ -40,6 +41,7 @@ def render_markdown(result: DriftResult) -> str:
         f"**What to do next:** {_render_phrase(say_next_step(result))}",
         _render_columns(result),
         _render_missing(result),
+        _render_checks(failed_checks(result)),
         _render_notes(result),
         _render_origin(result),
     ]
@@ -111,13 +113,28 @@ def _render_change(feature: FeatureFinding) -> str:
     return escape(format_missing_change(feature.missing_reference, feature.missing_window))
 
 
+def _render_checks(failed: list[Check]) -> str:
+    lines = [
+        (f"{code(check.column)}: " if check.column else "") + escape(cut_text(check.message))
+        for check in failed[:MARKDOWN_CHECKS]
+    ]
+    return _render_list("Checks that failed", lines, len(failed))
+
+
 def _render_notes(result: DriftResult) -> str:
-    warnings = other_warnings(result)
-    if not warnings:
+    told = {check.message for check in failed_checks(result)[:MARKDOWN_CHECKS]}
+    warnings = [warning for warning in other_warnings(result) if warning not in told]
+    lines = [escape(cut_text(warning)) for warning in warnings[:MARKDOWN_NOTES]]
+    return _render_list("Notes", lines, len(warnings))
+
+
+def _render_list(title: str, lines: list[str], n_all: int) -> str:
+    """The first of some sentences as a list, and how many there are beyond them; empty if there are none."""
+    if not lines:
         return ""
-    lines = [f"- {escape(cut_text(warning))}" for warning in warnings[:MARKDOWN_NOTES]]
-    more = [f"- and {format_count(len(warnings) - MARKDOWN_NOTES)} more"] if len(warnings) > MARKDOWN_NOTES else []
-    return "\n".join(["**Notes**", "", *lines, *more])
+    rest = n_all - len(lines)
+    items = [*lines, f"and {format_count(rest)} more"] if rest > 0 else lines
+    return "\n".join([f"**{title}**", "", *(f"- {item}" for item in items)])
 
 
 def _render_origin(result: DriftResult) -> str:

@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+from gapdrift.results.checks import Check
 from gapdrift.results.result import DriftResult, FeatureFinding
 
 __all__ = [
@@ -11,6 +12,7 @@ __all__ = [
     "changed_missingness",
     "changed_values",
     "compares_missingness",
+    "failed_checks",
     "has_changed_missingness",
     "has_changed_values",
     "mean_missing",
@@ -113,6 +115,11 @@ def other_warnings(result: DriftResult) -> list[str]:
     """Warnings other than the reason for an undetermined verdict, which is shown with the verdict."""
     shown = result.values.reason if result.drift is None else None
     return [warning for warning in result.warnings if warning != shown]
+
+
+def failed_checks(result: DriftResult) -> list[Check]:
+    """Checks beside drift that failed, with the default limits."""
+    return [check for check in result.checks if not check.passed]
 
 
 def _missing_change(feature: FeatureFinding) -> float:

@@ -1,15 +1,17 @@
 """The report as a few lines of plain text, for a terminal or a log."""
 
+from gapdrift.results.checks import Check
 from gapdrift.results.report.ranking import (
     alarming_sides,
     changed_missingness,
     changed_values,
+    failed_checks,
     other_warnings,
     rank_by_missingness,
     state,
 )
 from gapdrift.results.report.sentences import CONCEPT_CLAUSE, SIDES, say_usual
-from gapdrift.results.report.words import format_p_value, put_on_one_line
+from gapdrift.results.report.words import format_count, format_p_value, put_on_one_line
 from gapdrift.results.result import DriftResult, Finding
 
 __all__ = ["render_summary"]
@@ -17,11 +19,28 @@ __all__ = ["render_summary"]
 MAX_NAMES = 8
 """Largest number of columns named in a line."""
 
+MAX_CHECKS = 5
+"""Largest number of failed checks that are told; the others are counted."""
+
 
 def render_summary(result: DriftResult) -> str:
-    """Verdict, data, tests, missing values and warnings, each on its own line."""
-    notes = [f"Note: {warning}" for warning in other_warnings(result)]
-    return "\n".join([_verdict_line(result), *_detail_lines(result), *notes])
+    """Verdict, data, tests, missing values, failed checks and warnings, each on its own line."""
+    failed = failed_checks(result)
+    told = {check.message for check in failed[:MAX_CHECKS]}
+    notes = [f"Note: {warning}" for warning in other_warnings(result) if warning not in told]
+    return "\n".join([_verdict_line(result), *_detail_lines(result), *_check_lines(failed), *notes])
+
+
+def _check_lines(failed: list[Check]) -> list[str]:
+    lines = [f"Check failed: {_say_check(check)}" for check in failed[:MAX_CHECKS]]
+    rest = len(failed) - MAX_CHECKS
+    return [*lines, f"Checks failed: {format_count(rest)} more."] if rest > 0 else lines
+
+
+def _say_check(check: Check) -> str:
+    """What was found, and of which column, unless the sentence names it."""
+    is_named = not check.column or check.message.startswith("Column ")
+    return check.message if is_named else f"{put_on_one_line(check.column)}: {check.message}"
 
 
 def _verdict_line(result: DriftResult) -> str:

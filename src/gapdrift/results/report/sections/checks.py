@@ -2,6 +2,7 @@
 
 from gapdrift.results.checks import Check
 from gapdrift.results.report.markup import Cell, Head, escape_text, render_name, render_table
+from gapdrift.results.report.ranking import failed_checks
 from gapdrift.results.report.sections._section import Report, Section
 from gapdrift.results.report.words import cut_text, format_count
 
@@ -25,11 +26,10 @@ TITLES = {
 
 
 def make_checks(report: Report) -> Section | None:
-    """Table of the checks that failed, and how many passed; None if the result lists no columns."""
-    if not report.result.features:
+    """Table of the checks that failed, and how many passed; None if nothing failed and no columns were compared."""
+    checks, failed = report.result.checks, failed_checks(report.result)
+    if not report.result.features and not failed:
         return None
-    checks = report.result.checks
-    failed = [check for check in checks if not check.passed]
     n_passed = format_count(len(checks) - len(failed))
     start = f"{n_passed} of {format_count(len(checks), 'check')} passed with the default limits"
     if not failed:
