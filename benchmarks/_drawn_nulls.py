@@ -153,7 +153,18 @@ def measure(names: Sequence[str], phase: str, start: int, trials: int, jobs: int
     records: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
     for task, result in zip(tasks, found, strict=True):
         records[task[0]] += result
-    return [tally(name, phase, records[name]) for name in names]
+    tallies = [tally(name, phase, records[name]) for name in names]
+    # A night may be too short for the phases that follow.
+    print(summary(phase, tallies), flush=True)
+    return tallies
+
+
+def summary(phase: str, tallies: Sequence[Tally]) -> str:
+    """Sentence about the cases of a phase: how often they alarm on average, and the highest."""
+    mean_05, mean_01 = np.mean([(each.at_05 / each.trials, each.at_01 / each.trials) for each in tallies], axis=0)
+    highest = max(tallies, key=lambda each: each.share)
+    cases, means = f"{len(tallies)} cases of {highest.trials} trials", f"{mean_05:.4f} at 0.05, {mean_01:.4f} at 0.01"
+    return f"{phase}: {cases}: {means}; highest {highest.share:.3f}, {highest.name}"
 
 
 def work(task: tuple[str, int, int]) -> list[dict[str, Any]]:

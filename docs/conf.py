@@ -7,6 +7,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from docs._tools.generate import write_fragments  # noqa: E402
+from docs._tools.quoted import quotes  # noqa: E402
 from docs._tools.scraper import save_figure  # noqa: E402
 from gapdrift import __version__  # noqa: E402
 
@@ -25,13 +26,14 @@ extensions = [
 ]
 exclude_patterns = ["_generated", "_tools", "gallery/*.ipynb", "gallery/*.py", "gallery/*.py.md5", "gallery/*.zip"]
 default_role = "code"
+smartquotes = False  # sentences and options stand as they are printed and typed
 nitpicky = True
 nitpick_ignore_regex = [("py:.*", ".*")]  # types in signatures are named, not linked
 suppress_warnings = ["config.cache"]  # sphinx-gallery's settings hold functions
 
 myst_enable_extensions = ["attrs_inline", "colon_fence", "deflist", "substitution"]
 myst_heading_anchors = 4
-myst_substitutions = {"version": __version__}
+myst_substitutions = {"version": __version__, **quotes(ROOT / "benchmarks" / "results")}
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
@@ -53,7 +55,7 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "within_subsection_order": "FileNameSortKey",
     "write_computation_times": False,
-    "image_scrapers": ("matplotlib", save_figure),
+    "image_scrapers": (save_figure, "matplotlib"),
     "capture_repr": (),
 }
 
@@ -61,6 +63,7 @@ html_theme = "furo"
 html_title = f"gapdrift {__version__}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_favicon = "_static/favicon.svg"
 html_theme_options = {
     "navigation_with_keys": True,
     "light_css_variables": {"color-brand-primary": "#0b5fa5", "color-brand-content": "#0b5fa5"},

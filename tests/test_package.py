@@ -1,11 +1,14 @@
 import re
 import subprocess
 import sys
-from importlib import metadata, resources
+import tomllib
+from importlib import import_module, metadata, resources
 from pathlib import Path
 from types import FunctionType, ModuleType
 
+import jinja2
 import pytest
+import yaml
 
 import gapdrift as gd
 
@@ -16,15 +19,15 @@ def test_public_names_are_sorted_and_there():
     assert all(hasattr(gd, name) for name in gd.__all__)
 
 
-def test_public_names_have_an_example():
-    for name in gd.__all__:
-        thing = getattr(gd, name)
-        assert thing.__doc__, name
-        if isinstance(thing, type):
-            assert ">>>" in thing.__doc__, name
-
-
 MODULES = [name for name in gd.__all__ if isinstance(getattr(gd, name), ModuleType)]
+
+
+@pytest.mark.parametrize("name", ["gapdrift", *(f"gapdrift.{name}" for name in (*MODULES, "storage", "suites"))])
+def test_public_names_have_an_example(name):
+    module = import_module(name)
+    things = {each: getattr(module, each) for each in module.__all__}
+    documented = {each: thing for each, thing in things.items() if isinstance(thing, type | FunctionType)}
+    assert [each for each, thing in documented.items() if ">>>" not in (thing.__doc__ or "")] == []
 
 
 def test_modules_say_what_is_public_and_the_documents_know_it():
@@ -43,6 +46,31 @@ def test_all_files_have_the_same_version():
     for name in ("pyproject.toml", "CITATION.cff", "packaging/conda/meta.yaml"):
         found = re.search(r"^\W*(?:set )?version\W+([\d.]+)", (root / name).read_text(encoding="utf-8"), re.MULTILINE)
         assert found and found[1] == gd.__version__, name
+
+
+@pytest.mark.parametrize(
+    "path", ["CITATION.cff", *(f".github/ISSUE_TEMPLATE/{n}.yml" for n in ("bug", "false_alarm", "idea"))]
+)
+def test_files_for_github_are_yaml(path):
+    content = yaml.safe_load((Path(__file__).parents[1] / path).read_text(encoding="utf-8"))
+    labels = [part["attributes"]["label"] for part in content.get("body", [])]
+    assert all(isinstance(label, str) for label in labels)
+    assert {"name", "description", "body"} <= set(content) or content["cff-version"] == "1.2.0"
+
+
+def test_conda_recipe_needs_what_the_package_needs():
+    """The recipe as Jinja and YAML: requirements of the package and of its extra cli, and the same command."""
+    root = Path(__file__).parents[1]
+    source = (root / "packaging/conda/meta.yaml").read_text(encoding="utf-8")
+    recipe = yaml.safe_load(jinja2.Template(source).render(PYTHON="python"))
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    needed = [*project["dependencies"], *project["optional-dependencies"]["cli"]]
+    assert sorted(text.replace(" ", "") for text in recipe["requirements"]["run"]) == sorted(
+        [*needed, f"python{project['requires-python']}"]
+    )
+    assert recipe["build"]["entry_points"] == [f"gapdrift = {project['scripts']['gapdrift']}"]
+    assert recipe["about"]["license"] == project["license"]
+    assert (root / "packaging/conda" / recipe["source"]["path"] / recipe["about"]["license_file"]).is_file()
 
 
 def test_version_and_type_marker():

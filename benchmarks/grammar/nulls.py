@@ -220,7 +220,7 @@ def keep(reasons: dict[str, str]) -> None:
 @cache
 def fixed() -> dict[str, NullCase]:
     """Cases that alarmed far too often once, by name."""
-    found = [*_wide_cases(), *_large_cases(), *_rate_cases(), *_mechanism_cases()]
+    found = [*_wide_cases(), *_large_cases(), *_flag_cases(), *_rate_cases(), *_mechanism_cases()]
     return {case.name: case for case in found}
 
 
@@ -265,6 +265,12 @@ def _large_cases() -> list[NullCase]:
     found = [_fixed(f"{name}, 10,000 rows", marginals, CORRELATED, many, 0.2) for name, marginals in tables.items()]
     contrasts = ((100, 10_000), (200, 20_000))
     return found + [_fixed(f"mixed, {m} against {n:,}", MIXED, CORRELATED, (m, n), 0.2) for m, n in contrasts]
+
+
+def _flag_cases() -> list[NullCase]:
+    """Flags that half of the rows have, as numbers, and levels that hardly any row has: cosines of both say nothing."""
+    columns = [GAUSSIAN, *[Marginal("rare flag", 0.5)] * 3, Marginal("Zipf category", 12)]
+    return [_fixed("even flags, 500 rows", columns, CORRELATED, (500, 500), 0.2)]
 
 
 def _rate_cases() -> list[NullCase]:

@@ -3,6 +3,8 @@
 ``python -m docs._tools.figures FOLDER`` draws all of them into a folder, with the tables that stand beside them.
 """
 
+import csv
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -10,7 +12,7 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
-from scipy.stats import ks_2samp, norm
+from scipy.stats import binom, ks_2samp, norm
 
 import gapdrift as gd
 from gapdrift.cli.demo import SCENARIOS, run_demo
@@ -23,6 +25,7 @@ mpl.use("Agg")
 from matplotlib import pyplot as plt
 from matplotlib.patches import Rectangle
 
+RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"
 BLUE, ORANGE, GREY, GREEN = "#0b5fa5", "#d9641e", "#8a94a0", "#2e8b57"
 STYLE = {
     "font.size": 9,
@@ -37,9 +40,10 @@ Cells = Sequence[Sequence[Any]]
 
 
 def markdown(header: Sequence[str], rows: Cells) -> str:
-    """A table as Markdown."""
+    """A table as Markdown; numbers such as 1e-9 are not divided at the end of a line."""
     lines = [header, ["---"] * len(header), *rows]
-    return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines) + "\n"
+    text = "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines) + "\n"
+    return re.sub(r"(?<=\de)-(?=\d)", "\N{NON-BREAKING HYPHEN}", text)
 
 
 def draw_all(folder: Path) -> None:
@@ -282,7 +286,9 @@ def matched_filter() -> Drawn:
     for axes, values, title in zip(
         panels, (z, matched), ("differences z of products", "matched filter R⁻¹ z"), strict=True
     ):
-        axes.bar(names, np.abs(values), color=[ORANGE if name == "1, 2" else GREY for name in names])
+        places = np.arange(len(names))
+        axes.bar(places, np.abs(values), color=[ORANGE if name == "1, 2" else GREY for name in names])
+        axes.set_xticks(places, names)
         axes.axhline(norm.isf(0.025 / len(names)), color="#333", lw=0.8, ls=":")
         axes.set(title=title, xlabel="pair of columns")
     return figure, {}
@@ -365,6 +371,25 @@ def batches() -> Drawn:
     }
 
 
+def false_alarms() -> Drawn:
+    """Rates of false alarms of all null cases of the calibration, beside what chance allows."""
+    with (RESULTS / "calibration.csv").open(newline="", encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if row["case"].startswith("null")]
+    figure, panels = plt.subplots(1, 2, figsize=(9, 2.9), sharey=True)
+    for axes, alpha in zip(panels, (0.05, 0.01), strict=True):
+        found = np.sort([float(row[f"verdict {alpha}"]) for row in rows])
+        trials = np.array([int(row["trials"]) for row in rows])
+        low, high = (binom.ppf(share, trials.min(), alpha) / trials.min() for share in (0.0005, 0.9995))
+        places = np.arange(1, len(found) + 1)
+        axes.axhspan(low, high, color="#e3edf6", label="999 of 1,000 exact tests lie here")
+        axes.axhline(alpha, color="#333", lw=0.8, ls=":")
+        axes.plot(places, found, "o", ms=3.5, color=BLUE, label="null cases, sorted")
+        axes.set(title=f"alpha {alpha}", xlabel="case")
+    panels[0].set_ylabel("share of windows that alarm")
+    panels[1].legend(loc="upper right", fontsize=8)
+    return figure, {}
+
+
 def flow() -> Drawn:
     """The architecture: data flow in one direction, from a table to a report."""
     figure, axes = plt.subplots(figsize=(9.2, 3.6))
@@ -413,6 +438,7 @@ FIGURES: dict[str, Callable[[], Drawn]] = {
     "matched-filter": matched_filter,
     "mechanisms": mechanisms,
     "batches": batches,
+    "false-alarms": false_alarms,
     "flow": flow,
 }
 

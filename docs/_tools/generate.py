@@ -25,7 +25,8 @@ def write_fragments(source: Path) -> None:
     """Write all that is made, given the source folder of the site."""
     folder = source / "_generated"
     folder.mkdir(exist_ok=True)
-    if is_older(folder / "flow.svg", [*ROOT.glob("src/**/*.py"), *ROOT.glob("docs/_tools/*.py")]):
+    sources = [*ROOT.glob("src/**/*.py"), *ROOT.glob("docs/_tools/*.py"), figures.RESULTS / "calibration.csv"]
+    if is_older(folder / "flow.svg", sources):
         figures.draw_all(folder)
     for figure in (ROOT / "experiments" / "results" / "published").glob("*.svg"):
         shutil.copy(figure, folder)

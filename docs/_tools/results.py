@@ -1,10 +1,18 @@
-"""Tables of the pages on what was measured, from the CSV files that the benchmarks write."""
+"""Tables of the pages on what was measured, from the files that the benchmarks write to ``benchmarks/results``.
+
+Below each table stands the file, when it was committed, and whether code that it measures has changed since.
+"""
 
 import csv
-from collections.abc import Iterable
+import re
+import shlex
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from benchmarks.record import Recorded, read_runs
+
 from docs._tools.figures import markdown
+from docs._tools.provenance import describe, describe_commit
 
 Row = dict[str, str]
 
@@ -22,15 +30,34 @@ def mean(rows: Iterable[Row], column: str) -> float:
 
 
 def tables(folder: Path) -> dict[str, str]:
-    """All tables, by the names under which pages include them."""
-    return calibration(folder) | {
-        "large": large(folder),
-        "power": power(folder),
-        "distance": distance(folder),
-        "monitor": monitor(folder),
-        "concept": concept(folder),
-        "peers-summary": peers(folder),
+    """All tables, and what benchmarks printed, by the names under which pages include them."""
+    made = {name: maker(folder) for name, (_, maker) in TABLES.items()} | calibration(folder)
+    files = {name: file for name, (file, _) in TABLES.items()}
+    shown = {
+        name: f"{text}\n*From {describe(folder / files.get(name, 'calibration.csv'))}.*\n"
+        for name, text in made.items()
     }
+    return shown | transcripts(folder)
+
+
+def transcripts(folder: Path) -> dict[str, str]:
+    """What benchmarks printed: ``run-fit`` holds all runs of fit.txt, ``run-service-size`` that with `--only size`."""
+    found: dict[str, str] = {}
+    for path in sorted(folder.glob("*.txt")):
+        runs = read_runs(path)
+        found[f"run-{path.stem}"] = "\n".join(map(_shown, runs))
+        found |= {f"run-{path.stem}-{part}": _shown(run) for run in runs if (part := _part(run.command))}
+    return found
+
+
+def _shown(run: Recorded) -> str:
+    block = f"```text\n$ {run.command}\n{run.output}\n```\n"
+    return f"{block}\n*Printed by {describe_commit(run.commit, run.day)}.*\n"
+
+
+def _part(command: str) -> str:
+    words = shlex.split(command)
+    return re.sub(r"\W+", "-", words[words.index("--only") + 1]) if "--only" in words else ""
 
 
 def calibration(folder: Path) -> dict[str, str]:
@@ -169,3 +196,210 @@ def peers(folder: Path) -> str:
     rows = read(folder / "peers-conformance.csv")
     names = "method", "right", "wrong", "error"
     return markdown(names, [[row[name] for name in names] for row in rows])
+
+
+def large_real(folder: Path) -> str:
+    """False alarms of references drawn from real sets, all windows of a set together."""
+    rows = read(folder / "large-real.csv")
+    cells = []
+    for case in dict.fromkeys(row["case"] for row in rows):
+        same = [row for row in rows if row["case"] == case and row["gaps"] == "same gaps"]
+        other = [row for row in rows if row["case"] == case and row["gaps"] != "same gaps"]
+        windows = f"{_trials(same)} and {_trials(other)}"
+        rates = (mean(same, "verdict 0.05"), mean(same, "verdict 0.01"), mean(other, "values 0.05"))
+        cells.append([case.removeprefix("real "), windows, *(f"{rate:.3f}" for rate in rates)])
+    header = ["set", "windows", "same gaps: verdict, alpha 0.05", "0.01", "no or more gaps: values, 0.05"]
+    return markdown(header, cells)
+
+
+def _trials(rows: Iterable[Row]) -> int:
+    return sum(int(row["trials"]) for row in rows)
+
+
+def peers_speed(folder: Path) -> str:
+    """Processor seconds and memory of gapdrift by itself, with its present code."""
+    names = "rows", "processor seconds", "peak MiB"
+    rows = read(folder / "peers-ours-speed.csv")
+    return markdown(names, [[f"{int(row['rows']):,}", row[names[1]], row[names[2]]] for row in rows])
+
+
+def peers_verdicts(folder: Path) -> str:
+    """Alarms of gapdrift by itself, with its present code."""
+    rows = read(folder / "peers-ours-verdicts.csv")
+    parts = "alarms", "values", "missingness"
+    cells = [
+        [
+            SCENARIOS[row["scenario"]],
+            f"{float(row['missing']):.0%}{' mixed' if row['table'] == 'mixed' else ''}",
+            *(f"{int(row[part]) / int(row['trials']):.2f}" for part in parts),
+        ]
+        for row in sorted(rows, key=lambda row: list(SCENARIOS).index(row["scenario"]))
+    ]
+    return markdown(["what happens", "missing", "verdict", "values alone", "missingness alone"], cells)
+
+
+SCENARIOS = {
+    "none": "nothing",
+    "mean": "a mean moves",
+    "dependence": "a correlation falls",
+    "gaps": "a missing rate doubles",
+    "both": "a mean moves and a missing rate doubles",
+}
+"""What happens in the windows of the benchmark of peers, in words."""
+
+METHODS = {
+    "gapdrift": "gapdrift",
+    "MMD": "MMD",
+    "energy": "energy distance",
+    "boosted trees": "boosted trees",
+    "KS": "KS",
+}
+"""Columns of the tables of drawn drifts, and how pages call them."""
+
+
+def lines(folder: Path) -> str:
+    """Drifts that means and correlations do not show, found by gapdrift and by rivals."""
+    rows = read(folder / "lines-drifts.csv")
+    cells = [
+        [row["description"], *(f"{float(row[name]):.2f}" for name in METHODS), f"{float(row['named falsely']):.2f}"]
+        for row in rows
+    ]
+    return markdown(["drift", *METHODS.values(), "gapdrift names an untouched column"], cells)
+
+
+def naming(folder: Path) -> str:
+    """How often an untouched column is named beside one that moved."""
+    rows = read(folder / "naming-drifts.csv")
+    return markdown(
+        ["drift", "trials", "found", "an untouched column is named"],
+        [[row["case"], row["trials"], row["gapdrift"], row["named falsely"]] for row in rows],
+    )
+
+
+def concept_large(folder: Path) -> str:
+    """Alarms of the test of the concept with 5,000 rows, by whether it changed."""
+    rows = [row for row in read(folder / "concept-5000.csv") if row["case"] != "all cases"]
+    changed = set(list(WINDOWS)[list(WINDOWS).index("slopes") :])
+    cells = []
+    for case in dict.fromkeys(row["case"] for row in rows):
+        for title, part in (("as before", False), ("changed", True)):
+            chosen = [row for row in rows if row["case"] == case and (row["window"] in changed) == part]
+            if chosen:
+                shares = (f"{mean(chosen, name):.3f}" for name in ("concept", "ks", "loss"))
+                cells.append([case, title, str(_trials(chosen)), *shares])
+    return markdown(["case", "P(y given x)", "windows", "concept", "ks", "loss"], cells)
+
+
+def delays(folder: Path) -> str:
+    """Delays of a monitor that decides window by window."""
+    rows = read(folder / "monitor-delay.csv")
+    return _pivot(rows, lambda row: row["case"].removeprefix("delay "), "drift kind")
+
+
+def car_loans(folder: Path) -> str:
+    """Alarms of a monitor on the car loans; in brackets the columns that are named."""
+    rows = [row | {"value": f"{row['value']} {_named(row)}".strip()} for row in read(folder / "monitor-car.csv")]
+    return _pivot(rows, lambda row: row["case"].removeprefix("car loans, "), "car loans", errors=False)
+
+
+def _named(row: Row) -> str:
+    missed = " **(missed)**" if row["bar"] == "MISSED" else ""
+    return (f"({row['error']})" if row["error"] else "") + missed
+
+
+def _pivot(rows: list[Row], key: Callable[[Row], str], title: str, errors: bool = True) -> str:
+    """A row for each case and a column for each figure; standard errors in brackets."""
+    figures = list(dict.fromkeys(row["figure"] for row in rows))
+    found = {
+        (key(row), row["figure"]): row["value"] + (f" ({row['error']})" if errors and row["error"] else "")
+        for row in rows
+    }
+    cases = dict.fromkeys(map(key, rows))
+    return markdown([title, *figures], [[case, *(found.get((case, name), "") for name in figures)] for case in cases])
+
+
+def sequential(name: str, title: str, prefix: str) -> Callable[[Path], str]:
+    """Maker of the table of one part of the benchmark of sequential monitors."""
+
+    def make(folder: Path) -> str:
+        rows = read(folder / f"sequential-{name}.csv")
+        marked = [row | {"value": row["value"] + (" **missed**" if row["bar"] == "MISSED" else "")} for row in rows]
+        return _pivot(marked, lambda row: row["case"].removeprefix(prefix).strip(), title)
+
+    return make
+
+
+BATCHES = {
+    "beijing": "Beijing, weeks of hourly air quality",
+    "air": "Rome, weeks",
+    "weather": "Australia, months",
+    "shifts gaps": "random shifts of batches, 20 % missing",
+    "year gaps": "season of a year, 20 % missing",
+}
+"""Cells of the benchmark of batches, in words."""
+
+
+def batches(folder: Path) -> str:
+    """False alarms and faults found with batches in random order, beside rivals."""
+    rows = [row for row in read(folder / "time.csv") if row["cell"] in BATCHES]
+    return _batch_table(rows, lambda row: f"{BATCHES[row['cell']]}, {row['batches']} batches")
+
+
+def batches_in_order(folder: Path) -> str:
+    """The same in the order of time: the windows come after the batches."""
+    rows = [row for row in read(folder / "time.csv") if row["cell"].endswith(" in order")]
+    return _batch_table(rows, lambda row: f"{_place(row['cell'])}, {row['batches']} batches and those after them")
+
+
+def _place(cell: str) -> str:
+    place, _, season = cell.removesuffix(" in order").partition(" by ")
+    return BATCHES[place] + (", `season`" if season else "")
+
+
+def _batch_table(rows: list[Row], name: Callable[[Row], str]) -> str:
+    faults = "decoupled", "shifted", "missing"
+    found = {(name(row), row["window"]): row for row in rows}
+    cells = []
+    for case in dict.fromkeys(map(name, rows)):
+        calm = found[case, "untouched"]
+        shown = [f"{float(found[case, fault]['alarms']):.2f} ({_rivals(found[case, fault])})" for fault in faults]
+        cells.append([case, calm["windows"], f"{float(calm['alarms']):.2f}", *shown])
+    return markdown(["batches", "windows", "untouched", "decoupled", "shifted", "missing tripled"], cells)
+
+
+def _rivals(row: Row) -> str:
+    return ", ".join(
+        f"{float(share):.2f}" for share in re.findall(r"(?:NannyML|popmon|Hotelling) ([\d.]+)", row["others"])
+    )
+
+
+def dependent_rows(folder: Path) -> str:
+    """Independent rows given as batches, and dependent rows given with their times."""
+    rows = [row for row in read(folder / "time.csv") if row["cell"].startswith(("independent", "panes"))]
+    names = "cell", "window", "windows", "alarms", "others"
+    return markdown(names, [[row[name] for name in names] for row in rows])
+
+
+TABLES: dict[str, tuple[str, Callable[[Path], str]]] = {
+    "large": ("large.csv", large),
+    "large-real": ("large-real.csv", large_real),
+    "power": ("power.csv", power),
+    "lines": ("lines-drifts.csv", lines),
+    "naming": ("naming-drifts.csv", naming),
+    "distance": ("distance.csv", distance),
+    "monitor": ("monitor.csv", monitor),
+    "monitor-delay": ("monitor-delay.csv", delays),
+    "monitor-car": ("monitor-car.csv", car_loans),
+    "sequential-length": ("sequential-length.csv", sequential("length", "`false_alarm_every`", "run length")),
+    "sequential-detector": ("sequential-detector.csv", sequential("detector", "`false_alarm_every`", "detector")),
+    "sequential-dependent": ("sequential-dependent.csv", sequential("dependent", "correlation", "dependent")),
+    "sequential-batches": ("sequential-batches.csv", sequential("batches", "batches, `false_alarm_every`", "batches")),
+    "sequential-delay": ("sequential-delay.csv", sequential("delay", "method", "delay")),
+    "concept": ("concept.csv", concept),
+    "concept-5000": ("concept-5000.csv", concept_large),
+    "time": ("time.csv", batches),
+    "time-order": ("time.csv", batches_in_order),
+    "time-dependent": ("time.csv", dependent_rows),
+    "peers-summary": ("peers-conformance.csv", peers),
+}
+"""Tables of a single file: the file, and what makes the table from the folder of results."""

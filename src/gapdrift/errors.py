@@ -50,11 +50,32 @@ class GapdriftError(Exception):
 
 
 class InputError(GapdriftError, ValueError):
-    """A table that cannot be used."""
+    """A table that cannot be used.
+
+    Examples
+    --------
+    >>> import gapdrift as gd
+    >>> try:
+    ...     gd.compare({"x": [1.0, 2.0]}, {"x": []})
+    ... except gd.errors.InputError as error:
+    ...     print(type(error).__name__)
+    InputError
+    """
 
 
 class SchemaError(InputError):
-    """A table whose columns do not match those of the reference."""
+    """A table whose columns do not match those of the reference.
+
+    Examples
+    --------
+    >>> import gapdrift as gd
+    >>> detector = gd.DriftDetector(random_state=0).fit(gd.datasets.stations(100, rng=0))
+    >>> try:
+    ...     detector.test({"temperature": [12.5, 13.0]})
+    ... except gd.errors.SchemaError as error:
+    ...     print(type(error).__name__)
+    SchemaError
+    """
 
 
 class ParameterError(GapdriftError, ValueError):
@@ -73,7 +94,18 @@ class ParameterError(GapdriftError, ValueError):
 
 
 class EvidenceError(GapdriftError, ValueError):
-    """Evidence that does not belong together, or to this reference."""
+    """Evidence that does not belong together, or to this reference.
+
+    Examples
+    --------
+    >>> import gapdrift as gd
+    >>> june, july = (gd.DriftDetector(random_state=0).fit(gd.datasets.stations(200, rng=seed)) for seed in (0, 1))
+    >>> try:
+    ...     july.test(june.count(gd.datasets.stations(100, rng=2)))
+    ... except gd.errors.EvidenceError as error:
+    ...     print(type(error).__name__)
+    EvidenceError
+    """
 
 
 class StorageError(GapdriftError, ValueError):
@@ -94,15 +126,48 @@ class StorageError(GapdriftError, ValueError):
 
 
 class HistoryError(GapdriftError):
-    """A history that cannot be read, written or continued."""
+    """A history that cannot be read, written or continued.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import gapdrift as gd
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "alarms.db"
+    >>> _ = path.write_text("no database")
+    >>> try:
+    ...     gd.history.History(path)
+    ... except gd.errors.HistoryError as error:
+    ...     print(type(error).__name__)
+    HistoryError
+    """
 
 
 class SinkError(GapdriftError):
-    """A sink that did not accept a record."""
+    """A sink that did not accept a record. Raised by a sink of your own, it asks for another try.
+
+    Examples
+    --------
+    >>> from gapdrift.errors import SinkError
+    >>> class Chat:
+    ...     name = "chat"
+    ...
+    ...     def emit(self, record):
+    ...         raise SinkError("The chat did not answer within 10 s.")
+    ...
+    ...     def close(self):
+    ...         pass
+    """
 
 
 class RefusedError(SinkError):
-    """A record that a sink will never accept: it is parked, and the next ones are sent."""
+    """A record that a sink will never accept: it is parked, and the next ones are sent.
+
+    Examples
+    --------
+    >>> from gapdrift.errors import RefusedError, SinkError
+    >>> issubclass(RefusedError, SinkError)
+    True
+    """
 
 
 class DriftError(GapdriftError):
@@ -111,6 +176,16 @@ class DriftError(GapdriftError):
     Attributes
     ----------
     result : DriftResult
+
+    Examples
+    --------
+    >>> import gapdrift as gd
+    >>> gate = gd.DriftGate(on_drift="raise").fit(gd.datasets.stations(300, rng=0))
+    >>> try:
+    ...     gate.transform(gd.datasets.stations(300, rng=1, drift=True))
+    ... except gd.errors.DriftError as error:
+    ...     print(error.result.drift)
+    True
     """
 
     def __init__(self, message: str, result: Any) -> None:

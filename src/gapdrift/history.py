@@ -245,7 +245,20 @@ class History:
 
 
 class StreamLog:
-    """One stream of a history, to which the windows of a monitor are written. Made by `History.begin`."""
+    """One stream of a history, to which the windows of a monitor are written. Made by `History.begin`.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import gapdrift as gd
+    >>> detector = gd.DriftDetector(random_state=0).fit(gd.datasets.stations(300, rng=0))
+    >>> monitor = gd.Monitor(detector, window=100)
+    >>> with History(pathlib.Path(tempfile.mkdtemp()) / "alarms.db") as history:
+    ...     log = history.begin(monitor, "sensors")
+    ...     log.write(monitor.advance(gd.datasets.stations(250, rng=1)))
+    ...     log.position, len(list(history.windows("sensors")))
+    (250, 2)
+    """
 
     def __init__(self, history: History, monitor: Monitor, stream: str) -> None:
         self._history, self._monitor, self._stream = history, monitor, stream

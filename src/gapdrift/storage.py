@@ -138,6 +138,12 @@ def loads(data: bytes) -> Storable:
     Returns
     -------
     thing : DriftDetector, MDLFWF, Evidence or DriftResult
+
+    Examples
+    --------
+    >>> from gapdrift import Evidence
+    >>> loads(dumps(Evidence(3, {"weights": [1.0, 2.0]}))).sums["weights"].tolist()
+    [1.0, 2.0]
     """
     if not isinstance(data, bytes | bytearray | memoryview):
         raise StorageError(f"The data is a {type(data).__name__}, expected bytes.")

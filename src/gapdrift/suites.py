@@ -36,6 +36,11 @@ class Suite:
         Of the table and of all columns.
     columns : mapping of str to mapping
         Other limits of single columns.
+
+    Examples
+    --------
+    >>> Suite("june.csv", "july.csv", columns={"price": {"minimum": 0}}).drift
+    True
     """
 
     reference: str
@@ -55,6 +60,13 @@ class SuiteOutcome:
     checks : tuple of Check
         Those that failed first.
     result : DriftResult
+
+    Examples
+    --------
+    >>> import gapdrift as gd
+    >>> result = gd.compare(gd.datasets.stations(300, rng=0), gd.datasets.stations(300, rng=1))
+    >>> SuiteOutcome(tuple(result.checks), result).passed
+    True
     """
 
     checks: tuple[Check, ...]
@@ -108,6 +120,16 @@ def run_suite(suite: Suite, window: Any = None) -> SuiteOutcome:
     suite : Suite
     window : object, optional
         Rows to check instead of the suite's own: whatever `gapdrift.DriftDetector.test` takes.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import gapdrift as gd
+    >>> reference = str(pathlib.Path(tempfile.mkdtemp()) / "june.gapdrift")
+    >>> gd.DriftDetector(random_state=0).fit(gd.datasets.stations(300, rng=0)).save(reference)
+    >>> outcome = run_suite(Suite(reference, "july.csv"), gd.datasets.stations(300, rng=1, drift=True))
+    >>> outcome.passed, outcome.checks[0].name
+    (False, 'drift')
     """
     detector = _detector(suite)
     result = detector.test(suite.window if window is None else window, mismatch="check")

@@ -44,6 +44,10 @@ class TestNulls:
         assert few.reached
         assert not many.reached
 
+    def test_a_phase_is_summed_up(self):
+        text = _drawn_nulls.summary("drawn", [tally_of(0, 50, 5), tally_of(1, 0)])
+        assert text == "drawn: 2 cases of 500 trials: 0.0500 at 0.05, 0.0050 at 0.01; highest 0.100, drawn 0"
+
     def test_records_become_a_tally(self):
         records = [{"verdict": 0.04, "smallest": "bins"}, {"verdict": 0.5, "smallest": "rates"}, {"failed": "error"}]
         name = next(name for name, case in nulls.fixed().items() if case.judged == "verdict")

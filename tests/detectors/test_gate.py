@@ -1,5 +1,6 @@
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
@@ -28,6 +29,13 @@ def test_rows_go_through_a_pipeline_unchanged_and_the_last_are_recorded(rows, ki
     assert not gate.result_.drift
     names = ["a", "b", "c"] if kind == "pandas" else ["x0", "x1", "x2"]
     assert gate.get_feature_names_out().tolist() == names
+
+
+def test_columns_of_mappings_and_of_arrow_tables_keep_their_names(rows):
+    for table in (rows.to_dict("list"), pa.Table.from_pandas(rows)):
+        gate = gd.DriftGate().fit(table)
+        assert gate.get_feature_names_out().tolist() == ["a", "b", "c"]
+        assert gate.transform(table) is table
 
 
 def test_a_gate_can_stop_rows_or_warn(rows):

@@ -10,8 +10,12 @@ def plain_shape(size):
     return Shape(nothing, nothing, nothing.astype(bool), np.ones(size), nothing, nothing.astype(bool))
 
 
+def sample_of(rows):
+    return Sample(len(rows), rows.sum(axis=0), (rows**2).sum(axis=0), np.full(rows.shape[1], float(len(rows))))
+
+
 def contrast_of(one, two, shape=None):
-    samples = [Sample(len(side), side.sum(axis=0), (side**2).sum(axis=0)) for side in (one, two)]
+    samples = [sample_of(side) for side in (one, two)]
     return compare(*samples, shape or plain_shape(one.shape[1]))
 
 
@@ -40,9 +44,27 @@ def test_rare_indicators_hold_their_level(m, n):
     alarms = 0
     for _ in range(4_000):
         sums = [np.array([float(rng.binomial(size, 0.02))]) for size in (m, n)]
-        contrast = compare(Sample(m, sums[0], sums[0]), Sample(n, sums[1], sums[1]), shape)
+        samples = [
+            Sample(size, total, total, np.array([float(size)])) for size, total in zip((m, n), sums, strict=True)
+        ]
+        contrast = compare(*samples, shape)
         alarms += entry_p_values(contrast)[0] < 0.05
     assert 0.02 < alarms / 4_000 < 0.065
+
+
+def test_missing_cells_make_no_indicator_frequent():
+    """Of a value that 4 of 100 rows had a window has none; half of its cells are missing, which count as 4 of 100."""
+    shape = Shape(np.zeros(1), np.zeros(1), np.ones(1, bool), np.ones(1), np.full(1, 0.04), np.zeros(1, bool))
+    reference = Sample(100, np.array([0.0]), np.array([4 * 0.96]), np.array([100.0]))
+    sums, squares = np.array([500 * -0.04]), np.array([500 * 0.04**2])
+    half, whole = (
+        compare(reference, Sample(1_000, sums, squares, np.array([observed])), shape) for observed in (500.0, 1_000.0)
+    )
+    assert abs(half.skewness[0]) > 1.2 * abs(whole.skewness[0])
+    # 4 of 600 are 0.67 %: the skewness of one row is that of a value as rare, of which 600 of 1,100 are observed.
+    share, observed, scale = 4 / 600, 600 / 1_100, 1 / 100 + 1 / 1_000
+    row = (1 - 2 * share) / np.sqrt(share * (1 - share) * observed)
+    np.testing.assert_allclose(half.skewness[0], row * (1 / 1_000**2 - 1 / 100**2) / scale**1.5)
 
 
 def test_rough_entries_stay_out_of_quadratic_forms():

@@ -87,6 +87,18 @@ def test_what_means_and_correlations_do_not_tell_is_found(kind):
     assert parts_of(result)[part] < 1e-4
 
 
+@pytest.mark.parametrize("seed", [30, 45, 59])
+def test_flags_that_half_of_the_rows_have_are_calm(seed):
+    """The cosines of their two scores are nearly equal: their products hardly vary, and noise ruled these cases."""
+    rng = np.random.default_rng(seed)
+
+    def draw():
+        return hidden(np.column_stack([rng.normal(size=(150, 2)), rng.random((150, 4)) < 0.5]).astype(float), 0.2, rng)
+
+    result = gd.DriftDetector(random_state=0).fit(draw()).test(draw())
+    assert parts_of(result)["interactions"] > 1e-4
+
+
 def test_few_missing_cells_of_a_small_window_are_not_missing_elsewhere():
     # Large values of the first column, and so of the second, are missing, on both sides alike.
     def draw(n_rows, rng):

@@ -39,3 +39,11 @@ def test_independent_rows_are_not():
         table["a"][rng.random(400) < 0.3] = np.nan
         assert note_of(table) == ()
     assert note_of({"a": np.sort(rng.normal(size=50))}) == ()
+
+
+def test_a_pair_of_rare_values_is_no_likeness():
+    rows = np.zeros((500, 3))
+    rows[[100, 101, 300], 0] = 1.0
+    rows[[7, 8], 1] = 1.0
+    rows[:, 2] = np.random.default_rng(0).normal(size=500)
+    assert note_of(rows) == ()

@@ -73,7 +73,7 @@ def show_demo(windows: int, seed: int, html: str) -> None:
             ]
             advance(1)
             click.echo(f"{line.method:33}" + "  ".join(cells))
-    say("\nThe last window, in full:\n")
+    say("\nOne window in which humidity is off temperature, of 1,000 rows, in full:\n")
     detector = gd.DriftDetector(random_state=seed).fit(gd.datasets.stations(1_000, rng=seed))
     result = detector.test(gd.datasets.stations(1_000, rng=seed + 2, drift=True))
     first, *rest = result.summary().splitlines()

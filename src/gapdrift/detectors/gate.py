@@ -21,7 +21,19 @@ ACTIONS = ("record", "warn", "raise")
 
 
 class DriftWarning(UserWarning):
-    """Rows that drifted went through a `DriftGate`."""
+    """Rows that drifted went through a `DriftGate`.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import gapdrift as gd
+    >>> gate = gd.DriftGate(on_drift="warn").fit(gd.datasets.stations(300, rng=0))
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     _ = gate.transform(gd.datasets.stations(300, rng=1, drift=True))
+    >>> [warning.category.__name__ for warning in caught]
+    ['DriftWarning']
+    """
 
 
 class DriftGate(TransformerMixin, BaseEstimator):  # type: ignore[misc]

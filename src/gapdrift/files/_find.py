@@ -49,7 +49,17 @@ def find_files(place: str, file_format: str | None, owner: object) -> tuple[Path
 
 
 def list_files(place: str, file_format: str | None = None) -> tuple[Path, ...]:
-    """Files behind a path, a folder or a glob, as `find_files` finds them; none if they cannot be found."""
+    r"""Files behind a path, a folder or a glob, as `find_files` finds them; none if they cannot be found.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> for name in ("b.csv", "a.csv"):
+    ...     _ = (folder / name).write_text("x\n1\n")
+    >>> [path.name for path in list_files(str(folder))], list_files("absent-*.csv")
+    (['a.csv', 'b.csv'], ())
+    """
     try:
         return () if place == "-" else _find(as_place(place), file_format)
     except (OSError, RuntimeError, ValueError):

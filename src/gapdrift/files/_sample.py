@@ -35,6 +35,15 @@ def sample_rows(
 
     The generator only seeds another one: who hides cells by the numbers of ``default_rng(0)``, and fits with
     ``random_state=0``, would otherwise learn from the rows whose cells are hidden.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pyarrow as pa
+    >>> chunks = [pa.table({"x": range(start, start + 50)}) for start in (0, 50)]
+    >>> sample, n_rows = sample_rows(chunks, 10, np.random.default_rng(0))
+    >>> len(sample), n_rows
+    (10, 100)
     """
     rng = np.random.default_rng(rng.integers(2**63, size=4))
     kept: list[Any] = []

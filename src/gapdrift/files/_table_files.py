@@ -41,7 +41,7 @@ class Fitted(Protocol):
 
 
 class TableFiles:
-    """Files of one format with the same columns, to be read in chunks as often as needed. Made by `open_files`.
+    r"""Files of one format with the same columns, to be read in chunks as often as needed. Made by `open_files`.
 
     Parameters
     ----------
@@ -59,6 +59,17 @@ class TableFiles:
     paths : tuple of Path
     file_format : str
     reading : Reading
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import gapdrift as gd
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> for day in (10, 9):
+    ...     _ = (folder / f"day-{day}.csv").write_text("x,y\n1,a\n,b\n")
+    >>> files = gd.files.open_files(folder)
+    >>> files.file_format, [path.name for path in files.paths]
+    ('csv', ['day-9.csv', 'day-10.csv'])
     """
 
     def __init__(self, paths: tuple[Path, ...], file_format: str, reading: Reading, owner: object = None) -> None:

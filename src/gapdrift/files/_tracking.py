@@ -65,6 +65,12 @@ class KnownFile:
         Whether the last run found it.
     replaces : int, optional
         Number of the file that had this path before, until all rows of this one have been compared with it.
+
+    Examples
+    --------
+    >>> day = KnownFile(0, "/days/1.csv", 90, 0, 7, "5f", 90, "90 5f", n_rows=20, is_complete=True, is_present=True)
+    >>> day.n_rows
+    20
     """
 
     number: int
@@ -95,6 +101,11 @@ class FileChanges:
         Numbers of files whose digests of rows are no longer needed.
     digests : list of tuple of int, int and array
         Number of a file, position of a row in it, and digests of the rows from there on.
+
+    Examples
+    --------
+    >>> bool(FileChanges()), bool(FileChanges(dropped={3}))
+    (False, True)
     """
 
     files: dict[int, KnownFile] = field(default_factory=dict)
@@ -145,7 +156,7 @@ class _Content:
 
 
 class FileTracker:
-    """Reader of the rows of files that are not in a history yet.
+    r"""Reader of the rows of files that are not in a history yet.
 
     Parameters
     ----------
@@ -161,6 +172,19 @@ class FileTracker:
         Sentences about files that were moved, rewritten, vanished, or are not complete yet.
     empty_files : list of str
         New files without a row.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import gapdrift as gd
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "day.csv"
+    >>> _ = path.write_text("x\n" + "1\n2\n" * 10)
+    >>> detector = gd.DriftDetector(random_state=0).fit(path)
+    >>> tracker = gd.files.FileTracker(gd.files.open_files(path), [], lambda number: ...)
+    >>> sum(len(table) for table in tracker.tables(detector))
+    20
+    >>> [file.n_rows for file in tracker.changes().files.values()]
+    [20]
     """
 
     def __init__(self, files: TableFiles, known: Sequence[KnownFile], digests_of: Callable[[int], Digests]) -> None:

@@ -40,11 +40,15 @@ class Sample:
     n_rows : int
     sums, squares : (statistics,) arrays
         Sums of the statistics and of their squares.
+    observed : (statistics,) array
+        Rows in which what an indicator is of was observed; all others add nothing to the sum of its differences from
+        the mean of the reference. Of other statistics it does not matter.
     """
 
     n_rows: int
     sums: Vector
     squares: Vector
+    observed: Vector
 
     @property
     def means(self) -> Vector:
@@ -156,7 +160,7 @@ def compare(reference: Sample, window: Sample, shape: Shape) -> Contrast:
     total, scale = m + n, 1.0 / m + 1.0 / n
     mean = (reference.sums + window.sums) / total
     variance = np.clip((reference.squares + window.squares - total * mean**2) / (total - 1), 0.0, None)
-    skewness, kurtosis = _row_shape_now(shape, mean, total)
+    skewness, kurtosis = _row_shape_now(shape, mean, (reference.observed + window.observed) / total, total)
     skewness = skewness * (1.0 / n**2 - 1.0 / m**2) / scale**1.5
     excess = kurtosis * (1.0 / n**3 + 1.0 / m**3) / scale**2
     rough = (np.abs(skewness) > MAX_SKEWNESS) | (excess > MAX_KURTOSIS)
@@ -174,13 +178,18 @@ def covariance_of(n_rows: tuple[int, int], sums: tuple[Vector, Vector], products
     return covariance
 
 
-def _row_shape_now(shape: Shape, mean: Vector, total: int) -> tuple[Vector, Vector]:
-    """Skewness and kurtosis of one row: those of the reference, for indicators those of their frequency."""
-    least = 0.2 / total
-    share = np.clip(np.abs(mean + shape.offset) / shape.unit, least, 1.0 - least)
+def _row_shape_now(shape: Shape, mean: Vector, observed: Vector, total: int) -> tuple[Vector, Vector]:
+    """Skewness and kurtosis of one row: those of the reference, for indicators those of their frequency.
+
+    The frequency is that among the observed cells of both sides. Missing ones count as the reference has it: with them
+    the columns would seem frequent enough to be tested in which the reference happens to have a value often.
+    """
+    observed = np.clip(observed, 1.0 / total, 1.0)
+    least = 0.2 / (total * observed)
+    share = np.clip(np.abs(mean / observed + shape.offset) / shape.unit, least, 1.0 - least)
     variance = share * (1.0 - share)
-    skewness = np.where(shape.indicator, (1.0 - 2.0 * share) / np.sqrt(variance), shape.skewness)
-    kurtosis = np.where(shape.indicator, 1.0 / variance - 6.0, shape.kurtosis)
+    skewness = np.where(shape.indicator, (1.0 - 2.0 * share) / np.sqrt(variance * observed), shape.skewness)
+    kurtosis = np.where(shape.indicator, (1.0 / variance - 3.0) / observed - 3.0, shape.kurtosis)
     return skewness, kurtosis
 
 

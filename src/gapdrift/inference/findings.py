@@ -171,11 +171,7 @@ def make_comparison(
     reference, window : Evidence
     """
     shape, crossed_shape = shapes
-    layout = profile.layout
-    one, two = (
-        Sample(side.n_rows, sums_of(layout, side.sums), squares_of(layout, side.sums)) for side in (reference, window)
-    )
-    contrast = compare(one, two, shape)
+    contrast = compare(_sample_of(profile, reference), _sample_of(profile, window), shape)
     cautious = contrast.scaled(1.0 / reference_error(profile, reference, window))
     crossed = CrossedSums(profile.owner, profile.is_category, len(axes))
     mechanism = np.ones(len(axes))
@@ -190,6 +186,13 @@ def make_comparison(
         explained,
     )
     return Comparison(profile, reference, window, contrast, cautious, *nulls, observed)
+
+
+def _sample_of(profile: Profile, side: Evidence) -> Sample:
+    layout = profile.layout
+    observed = np.full(layout.size, float(side.n_rows))
+    observed[layout.location] -= side.sums["missing"][profile.owner]
+    return Sample(side.n_rows, sums_of(layout, side.sums), squares_of(layout, side.sums), observed)
 
 
 def reference_error(profile: Profile, reference: Evidence, window: Evidence) -> Vector:
@@ -403,10 +406,14 @@ def _location(comparison: Comparison) -> Component | None:
     """Test of the location.
 
     Few columns are tested together; many columns along principal directions together, and all one by one. Categories
-    too rare for either are left to the exact test of their counts.
+    too rare for either are left to the exact test of their counts; columns of which the model knows too little to say
+    what is missing at other values than before, to the test of their observed cells.
     """
     profile, layout = comparison.profile, comparison.profile.layout
     location = comparison.cautious.part(layout.location)
+    if _conditions_changed(comparison):
+        known = _is_well_known(comparison)[profile.owner]
+        location = replace(location, usable=location.usable & known, smooth=location.smooth & known)
     draws = _draws(comparison.values_null, layout.location)
     deviation = np.sqrt(location.variance)
     covariance = _paired_covariance(comparison)
@@ -488,14 +495,31 @@ def _is_learned(comparison: Comparison) -> Mask:
     return np.asarray(comparison.profile.apart | (rates == 0.0) | enough)
 
 
+def _is_well_known(comparison: Comparison) -> Mask:
+    """Whether enough rows taught what is expected of each input column for any missing cells of it: (input columns,).
+
+    The line that fills a missing cell is known from few rows otherwise: well enough while cells are missing at the same
+    values as before, not where they are missing at others.
+    """
+    profile = comparison.profile
+    before, after = comparison.missing_rates
+    enough = (1.0 - before) * profile.n_learned >= ROWS_PER_COLUMN * len(profile.owner)
+    return np.asarray(enough | (np.maximum(before, after) == 0.0))
+
+
+def _conditions_changed(comparison: Comparison) -> bool:
+    """Whether cells are clearly missing at other values than before."""
+    conditions = _conditions(comparison)
+    return conditions is not None and conditions.p_value < CLEARLY
+
+
 def _bins(comparison: Comparison) -> Component | None:
     """Test of the bins together.
 
     None where missing rates, or what values are missing at, clearly changed: shares of completed rows follow the model
     of the missing cells most closely.
     """
-    conditions = _conditions(comparison)
-    if not _equal_rates(comparison) or (conditions is not None and conditions.p_value < CLEARLY):
+    if not _equal_rates(comparison) or _conditions_changed(comparison):
         return None
     profile, layout = comparison.profile, comparison.profile.layout
     bins = comparison.cautious.part(layout.bins)

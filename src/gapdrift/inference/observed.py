@@ -56,6 +56,12 @@ MIN_COMMON_ROWS = 20
 ROWS_PER_HEAVINESS = 25.0
 """Rows for each unit of the excess kurtosis of a product, or of a cell, below which its variance is not known."""
 
+FLAT = 0.05
+"""Variance of a product over that of one of independent factors below which it is not tested.
+
+Such as that of two copies of a column with two values: it hardly varies, so that noise of second order would rule it.
+"""
+
 CHANGED = 0.05
 """p-value of a column being missing at the same values as before below which that may explain something."""
 
@@ -318,6 +324,7 @@ def describe_crossed(crossed: CrossedSums, rows: NDArray[np.float32]) -> Crossed
     usual = np.concatenate(
         [spread[first] * spread[second], np.prod([spread[part] for part in crossed.triples], axis=0)]
     )
+    flat = variance < FLAT * usual
     n_folded = (first >= crossed.n_columns).astype(int) + (second >= crossed.n_columns)
     kinds = np.concatenate([np.where(owner[first] == owner[second], 4, n_folded), np.full(len(everywhere_rows), 3)])
     for kind in range(5):
@@ -326,8 +333,13 @@ def describe_crossed(crossed: CrossedSums, rows: NDArray[np.float32]) -> Crossed
             kurtosis[own] = np.maximum(kurtosis[own], kurtosis[own].mean())
             noise = (kurtosis[own] + 2.0) / np.concatenate([common, everywhere_rows])[own]
             variance[own] = usual[own] * np.exp(_shrink(np.log(variance[own] / usual[own]), noise))
-    powers = np.stack([(centred**power).sum(axis=0) / counts for power in (1, 2, 3, 4)])
-    return CrossedShape(variance, skewness, kurtosis, shape_of(powers)[2])
+    own_kurtosis = shape_of(np.stack([(centred**power).sum(axis=0) / counts for power in (1, 2, 3, 4)]))[2]
+    # Two rare values that never met would seem to vary little: their product is at least as heavy as they are.
+    heavy = np.minimum(own_kurtosis, 1e9) + 3.0
+    apart = np.where(owner[first] == owner[second], 1.0, heavy[first] * heavy[second])
+    least = np.concatenate([apart, np.prod([heavy[part] for part in crossed.triples], axis=0)]) - 3.0
+    kurtosis = np.where(flat, np.inf, np.maximum(kurtosis, least))
+    return CrossedShape(variance, skewness, kurtosis, own_kurtosis)
 
 
 def _shrink(logarithms: Vector, noise: Vector) -> Vector:

@@ -219,6 +219,11 @@ class PairSide:
         From -1 to 1.
     means, spreads : tuple of float
         Mean and standard deviation of the first and of the second column.
+
+    Examples
+    --------
+    >>> PairSide(n_rows=500, correlation=-0.8, means=(0.0, 0.0), spreads=(1.0, 1.0)).correlation
+    -0.8
     """
 
     n_rows: int | None

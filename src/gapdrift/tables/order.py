@@ -61,17 +61,23 @@ def _standardised(values: Matrix) -> Matrix:
 
 
 def _pane_ratios(scores: Matrix) -> tuple[Vector, Vector, int]:
-    """Variance of pane means over that of independent rows, p-values, and the rows of a pane."""
+    """Variance of pane means over that of independent rows, p-values, and the rows of a pane.
+
+    Sums of values of excess kurtosis k vary as those of fewer Gaussian panes: by 1 + k / 2L, for L rows in each.
+    """
     length = max(len(scores) // N_PANES, 8)
     n_panes = len(scores) // length
     sums = scores[: n_panes * length].reshape(n_panes, length, -1).sum(axis=1)
     variance = np.maximum((scores**2).sum(axis=0) / len(scores), 1e-9)
     ratio = sums.var(axis=0, ddof=1) / (length * variance)
-    return ratio, chdtrc(n_panes - 1, ratio * (n_panes - 1)), length
+    heavy = np.maximum((scores**4).sum(axis=0) / len(scores) / variance**2 - 3.0, 0.0)
+    freedom = (n_panes - 1) / (1.0 + heavy / (2.0 * length))
+    return ratio, chdtrc(freedom, ratio * freedom), length
 
 
 def _neighbours(scores: Matrix) -> tuple[Vector, Vector]:
-    """Correlation of neighbouring rows, and p-values."""
+    """Correlation of neighbouring rows, and p-values: one pair of rare values tells nothing."""
+    products = scores[1:] * scores[:-1]
     squares = np.maximum((scores**2).sum(axis=0), 1e-9)
-    correlation = (scores[1:] * scores[:-1]).sum(axis=0) / squares
-    return correlation, ndtr(-correlation * np.sqrt(len(scores)))
+    deviation = np.sqrt(np.maximum((products**2).sum(axis=0), 1e-9))
+    return products.sum(axis=0) / squares, ndtr(-products.sum(axis=0) / deviation)

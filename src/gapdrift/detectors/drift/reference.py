@@ -71,6 +71,9 @@ MAX_NAMED = 5
 PRODUCT_KURTOSIS, SQUARE_KURTOSIS = 6.0, 12.0
 """Excess kurtosis of the product of two independent Gaussian scores, and of the square of one."""
 
+LEAST_SEEN = 0.1
+"""Share of the learned variance of a column that the rows that are compared must show, at least."""
+
 ENCODED_ROWS = 65_536
 """Rows of a large table encoded at once."""
 
@@ -378,13 +381,6 @@ def _n_effective(profile: Profile, statistics: Matrix, shape: Shape) -> int:
 def _shape(profile: Profile, powers: Matrix, n_rows: int) -> Shape:
     layout = profile.layout
     variance, skewness, kurtosis = shape_of(powers)
-    first, second = layout.pairs
-    # Two rare values that never met would seem to vary little: their product is at least as heavy as they are.
-    heavy = np.minimum(kurtosis[layout.location][profile.paired], 1e9) + 3.0
-    kurtosis[layout.dependence] = np.maximum(kurtosis[layout.dependence], heavy[first] * heavy[second] - 3.0)
-    # A few rows show less by chance: products would be tested that happen to vary little in the reference.
-    least = np.where(first == second, SQUARE_KURTOSIS, PRODUCT_KURTOSIS)
-    kurtosis[layout.dependence] = np.maximum(kurtosis[layout.dependence], least)
     indicator = np.zeros(layout.size, dtype=bool)
     low, unit_of_two = _two_scores(profile)
     # A column that was constant in the reference is an indicator too: of any other value.
@@ -394,9 +390,32 @@ def _shape(profile: Profile, powers: Matrix, n_rows: int) -> Shape:
     unit, offset = np.ones(layout.size), np.zeros(layout.size)
     unit[layout.location] = np.where(profile.is_category, ONE_HOT, np.where(unit_of_two > 0.0, unit_of_two, 1.0))
     offset[layout.location] = profile.mean - low
+    first, second = layout.pairs
+    # Two rare values that never met would seem to vary little: their product is at least as heavy as they are.
+    share = np.where(indicator, (powers[0] + offset) / unit, 0.5)
+    heavy = _own_kurtosis(profile, powers[0], variance, kurtosis, share)[profile.paired] + 3.0
+    kurtosis[layout.dependence] = np.maximum(kurtosis[layout.dependence], heavy[first] * heavy[second] - 3.0)
+    # A few rows show less by chance: products would be tested that happen to vary little in the reference.
+    least = np.where(first == second, SQUARE_KURTOSIS, PRODUCT_KURTOSIS)
+    kurtosis[layout.dependence] = np.maximum(kurtosis[layout.dependence], least)
     degenerate = _degenerate(profile, powers[0], variance)
     degenerate[layout.dependence] |= kurtosis[layout.dependence] * ROWS_PER_HEAVINESS > n_rows
     return Shape(skewness, kurtosis, indicator, unit, offset, degenerate)
+
+
+def _own_kurtosis(profile: Profile, mean: Vector, variance: Vector, kurtosis: Vector, share: Vector) -> Vector:
+    """Kurtosis of the scores of each column, at least that of values as rare as they were learned to be: (columns,).
+
+    The rows that are compared, where they are others, may lack these values: what is left seems to vary little, and
+    evenly.
+    """
+    layout = profile.layout
+    variance, kurtosis, share = (array[layout.location] for array in (variance, kurtosis, share))
+    observed = 1.0 - mean[layout.rates][profile.owner]
+    # The scores of numbers were learned to have variance 1.
+    unseen = ~profile.is_category & (variance < LEAST_SEEN * observed)
+    of_share = 1.0 / np.maximum(share * (1.0 - share), 1e-9) - 6.0
+    return np.minimum(np.where(unseen, np.inf, np.maximum(kurtosis, of_share)), 1e9)
 
 
 def _two_scores(profile: Profile) -> tuple[Vector, Vector]:
