@@ -45,7 +45,9 @@ def test_batches_that_differ_hide_changes(planned):
     rng = np.random.default_rng(2)
     day = np.repeat(np.arange(12), 40)
     history = {"x": 2.0 * rng.normal(size=12)[day] + rng.normal(size=480), "day": day, "k": rng.choice(["a", "b"], 480)}
-    found = gd.DriftDetector(random_state=0).fit(history, batches="day").sensitivity(40, columns=["x"])
+    found = (
+        gd.DriftDetector(random_state=0).fit(history, batches="day").sensitivity(40, columns=["x"], changes=["values"])
+    )
     assert (found.n_batches, len(found.columns)) == (12, 1)
     assert found.columns[0].shift_in_deviations is None or found.columns[0].shift_in_deviations > 0.8
     assert "beyond the usual variation of 12 batches" in found.summary()
@@ -62,12 +64,39 @@ def test_categories_that_depend_on_numbers_and_on_each_other():
 def test_categories_and_wrong_settings():
     rng = np.random.default_rng(3)
     detector = gd.DriftDetector(random_state=0).fit({"kind": rng.choice(["a", "b"], 300)})
-    (kind,) = detector.sensitivity(100).columns
+    (kind,) = detector.sensitivity(100, changes="values").columns
     assert kind.shift_in_deviations is None
+    assert kind.missing is None
     assert 0.05 < kind.shift < 0.6
-    for wrong in ({"n_rows": 5}, {"n_rows": 100, "power": 1.0}, {"n_rows": 100, "columns": ["nothing"]}):
-        with pytest.raises(gd.errors.ParameterError):
-            detector.sensitivity(**wrong)
+    for wrong in (
+        {"n_rows": 5},
+        {"power": 1.0},
+        {"columns": ["nothing"]},
+        {"partner": "nothing"},
+        {"changes": ["colour"]},
+        {"changes": []},
+    ):
+        with pytest.raises(gd.errors.ParameterError, match=next(iter(wrong))):
+            detector.sensitivity(**{"n_rows": 100, **wrong})
+
+
+def test_windows_without_a_change_differ_from_the_reference_as_other_samples_do():
+    rng = np.random.default_rng(5)
+    rows = np.column_stack([rng.poisson(9, 400), rng.random(400), np.round(rng.normal(size=400), 1)]).astype(float)
+    reference = gd.DriftDetector(random_state=0).fit(rows).reference_
+    simulator = WindowSimulator(reference, None, 300)
+    drawn = [simulator.draw(lambda *_: None, rng) for _ in range(40)]
+    p_values = np.array([reference.test(reference.count(window), 0.05).p_value for window in drawn])
+    # Counts between which numbers were drawn alarmed in all windows; windows drawn from the reference itself in none.
+    assert (p_values < 0.05).mean() < 0.25
+    assert (p_values < 0.5).mean() > 0.2
+    assert all(np.array_equal(window.values[:, 0], np.rint(window.values[:, 0])) for window in drawn)
+
+
+def test_the_correlation_with_a_column_asked_for(detector):
+    (x,) = detector.sensitivity(150, columns=["x"], changes=["correlation"], partner="y").columns
+    assert (x.partner, x.shift, x.missing) == ("y", None, None)
+    assert x.correlation < x.correlation_before
 
 
 def test_the_command(tmp_path, capsys):

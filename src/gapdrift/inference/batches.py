@@ -207,7 +207,8 @@ def fit_variation(table: BatchTable, blocks: tuple[Block, ...], *, as_panes: boo
     parts = [(each.block, each.p_values) for each in scored]
     values, missing = (_least(parts, of_values=side) for side in (True, False))
     whole = _joined(values, missing)
-    tails = (fit_tail(-np.log(each), KNOWN) for each in (whole, values, missing))
+    # What is combined was kept from declining too fast already: once more would spend half of the false alarms.
+    tails = (fit_tail(-np.log(each), KNOWN, never_faster=False) for each in (whole, values, missing))
     return Variation(scored, whole, *tails)
 
 

@@ -72,14 +72,16 @@ class ScoreTail(NamedTuple):
         return found
 
 
-def fit_tail(scores: Vector, known: float) -> ScoreTail:
+def fit_tail(scores: Vector, known: float, *, never_faster: bool = True) -> ScoreTail:
     """Decline of some scores, at least two: minus the logarithms of what is about uniform.
 
     Parameters
     ----------
     scores : (scores,) array
     known : float
-        How many excesses of mean 1 what is known beforehand counts for. The decline is never faster than theirs.
+        How many excesses of mean 1 what is known beforehand counts for.
+    never_faster : bool, default True
+        Whether the decline is never taken to be faster than that of excesses of mean 1.
 
     Examples
     --------
@@ -93,4 +95,4 @@ def fit_tail(scores: Vector, known: float) -> ScoreTail:
     anchor = float(0.5 * (ordered[n_scores - n_largest] + ordered[n_scores - n_largest - 1]))
     count = known + n_largest
     excess = known + float((ordered[n_scores - n_largest :] - anchor).sum())
-    return ScoreTail(ordered, n_largest, anchor, max(excess, count), count)
+    return ScoreTail(ordered, n_largest, anchor, max(excess, count) if never_faster else excess, count)

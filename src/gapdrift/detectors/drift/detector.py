@@ -1,5 +1,6 @@
 """The default detector, as a scikit-learn estimator."""
 
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Self
@@ -9,7 +10,7 @@ from gapdrift._validation import check_columns, check_count, check_nonnegative, 
 from gapdrift.counting.profile import MAX_BINS
 from gapdrift.detectors.drift.labelled import LabelledReference, fit_labelled_reference
 from gapdrift.detectors.drift.reference import MIN_WINDOW, DriftReference, DriftSettings, fit_drift_reference
-from gapdrift.detectors.drift.sensitivity import WindowSimulator, column_sensitivity
+from gapdrift.detectors.drift.sensitivity import CHANGES, Wanted, WindowSimulator, column_sensitivity
 from gapdrift.detectors.reference import ReferenceDetector, detector_fields, plan_batches
 from gapdrift.errors import InputError, ParameterError
 from gapdrift.persistence.records import stored
@@ -167,6 +168,8 @@ class DriftDetector(ReferenceDetector):
         power: float = 0.8,
         *,
         columns: Sequence[str] | None = None,
+        changes: Sequence[str] = CHANGES,
+        partner: str | None = None,
         alpha: float | None = None,
         progress: Callable[[], None] | None = None,
     ) -> Sensitivity:
@@ -183,6 +186,11 @@ class DriftDetector(ReferenceDetector):
             Probability with which a change is to be found.
         columns : sequence of str, optional
             Columns to try, since each takes seconds. None means all of them.
+        changes : sequence of {"values", "missing", "correlation"}, default all
+            What to change: the mean (of categories, the share of rows in another one), the missing rate, the
+            correlation with another column.
+        partner : str, optional
+            Column whose correlation with each of the others is changed. None means the one that each goes with most.
         alpha : float, optional
             Rate of false alarms. None means that of the detector.
         progress : callable, optional
@@ -190,8 +198,10 @@ class DriftDetector(ReferenceDetector):
 
         Notes
         -----
-        Takes seconds for each column. Columns depend on each other as by the Gaussian model of their scores, categories
-        are drawn on their own, cells are missing at random, and seasons are left out.
+        Takes seconds for each column. Columns depend on each other as by the Gaussian model of their scores, cells are
+        missing at random, and rounded numbers stay rounded when their mean is changed. The power is that over the
+        references that this one might have been: each window is drawn from a truth that differs from the reference as
+        another sample of its size would, since the mean of 500 rows is itself known to 0.04 standard deviations only.
 
         Examples
         --------
@@ -206,12 +216,14 @@ class DriftDetector(ReferenceDetector):
         size = check_count("n_rows", n_rows, MIN_WINDOW)
         assert size is not None  # not optional
         rate = check_share("alpha", self.alpha if alpha is None else alpha)
-        wanted = check_share("power", power), rate, 20_000
         if self.time_column_ is not None:
             raise InputError("The sensitivity of a detector with seasons is not known: fit one without season for it.")
         if not isinstance(self.reference_, DriftReference):
             raise InputError("The sensitivity of a detector with a target is not known: fit one without target for it.")
         simulator = WindowSimulator(self.reference_, self.usual_, size)
+        other = None if partner is None else self._places_of([partner], "partner")[0]
+        seed = zlib.crc32(self.reference_.evidence.origin.encode())
+        wanted = Wanted(check_share("power", power), rate, _check_changes(changes), other, seed)
 
         def p_value_of(rows: Any) -> float:
             return self.test(rows, alpha=rate).p_value
@@ -222,15 +234,15 @@ class DriftDetector(ReferenceDetector):
             if progress is not None:
                 progress()
         n_batches = None if self.usual_ is None else len(self.usual_.table)
-        return Sensitivity(size, wanted[0], rate, n_batches, tuple(found))
+        return Sensitivity(size, wanted.power, rate, n_batches, tuple(found))
 
-    def _places_of(self, columns: Sequence[str] | None) -> list[int]:
+    def _places_of(self, columns: Sequence[str] | None, setting: str = "columns") -> list[int]:
         names = self.schema_.names
         if columns is None:
             return list(range(len(names)))
-        unknown = [name for name in check_columns("columns", columns) if name not in names]
+        unknown = [name for name in check_columns(setting, columns) if name not in names]
         if unknown:
-            raise ParameterError(f"columns has {unknown[0]!r}, expected some of those compared: {', '.join(names)}.")
+            raise ParameterError(f"{setting} has {unknown[0]!r}, expected some of those compared: {', '.join(names)}.")
         return [names.index(str(name)) for name in columns]
 
     def _check_settings(self) -> DriftSettings:
@@ -243,6 +255,15 @@ class DriftDetector(ReferenceDetector):
             categories=check_columns("categories", self.categories),
             ignore=check_columns("ignore", self.ignore),
         )
+
+
+def _check_changes(changes: Sequence[str]) -> tuple[str, ...]:
+    found = (changes,) if isinstance(changes, str) else tuple(changes)
+    unknown = [change for change in found if change not in CHANGES]
+    if unknown or not found:
+        got = repr(unknown[0]) if unknown else "nothing"
+        raise ParameterError(f"changes has {got}, expected some of {', '.join(CHANGES)}.")
+    return found
 
 
 def _check_bins(n_bins: int | None) -> int | None:
