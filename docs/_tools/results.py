@@ -400,6 +400,8 @@ TABLES: dict[str, tuple[str, Callable[[Path], str]]] = {
     "time": ("time.csv", batches),
     "time-order": ("time.csv", batches_in_order),
     "time-dependent": ("time.csv", dependent_rows),
+    "peers-ours-speed": ("peers-ours-speed.csv", peers_speed),
+    "peers-ours-verdicts": ("peers-ours-verdicts.csv", peers_verdicts),
     "peers-summary": ("peers-conformance.csv", peers),
 }
 """Tables of a single file: the file, and what makes the table from the folder of results."""
