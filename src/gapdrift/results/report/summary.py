@@ -32,13 +32,21 @@ STRIP_WIDTH = 40
 STRIP_KINDS = {"whole": "all columns, more unusual to the right", "values": "values", "missing": "missing cells"}
 """What a strip shows."""
 
+MAX_NOTES = 12
+"""Largest number of notes: the verdict stays on the screen."""
+
 
 def render_summary(result: DriftResult) -> str:
     """Verdict, data, tests, missing values, failed checks and warnings, each on its own line."""
     failed = failed_checks(result)
-    told = {check.message for check in failed[:MAX_CHECKS]}
-    notes = [f"Note: {warning}" for warning in other_warnings(result) if warning not in told]
-    return "\n".join([_verdict_line(result), *_detail_lines(result), *_check_lines(failed), *notes])
+    warnings = other_warnings(result, {check.message for check in failed[:MAX_CHECKS]})
+    return "\n".join([_verdict_line(result), *_detail_lines(result), *_check_lines(failed), *_note_lines(warnings)])
+
+
+def _note_lines(warnings: list[str]) -> list[str]:
+    lines = [f"Note: {warning}" for warning in warnings[:MAX_NOTES]]
+    rest = len(warnings) - MAX_NOTES
+    return [*lines, f"Notes: {format_count(rest)} more; the JSON has them all."] if rest > 0 else lines
 
 
 def _check_lines(failed: list[Check]) -> list[str]:
