@@ -144,3 +144,11 @@ def test_a_finding_of_a_published_test_is_complete_or_empty(rows):
 def test_a_stored_result_keeps_what_is_not_there(tmp_path):
     gd.save(EMPTY, tmp_path / "result.gapdrift")
     assert gd.load(tmp_path / "result.gapdrift") == EMPTY
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_names_that_no_table_can_hold_are_escaped_in_frames(library):
+    rows = {"\ud800": np.random.default_rng(0).normal(size=100)}
+    result = gd.compare(rows, rows)
+    assert result.to_frame(library=library)["name"].to_list() == ["\\ud800"]
+    assert "centre of \\ud800" in result.to_frame("bins", library=library).columns

@@ -25,8 +25,13 @@ def make_frame(result: DriftResult, part: str, library: str | None) -> Any:
     """Table of one part of a result, made by ``library`` or by the first of `LIBRARIES` that is installed."""
     rows = PARTS[check_choice("part", part, PARTS)](result)
     names = dict.fromkeys(name for row in rows for name in row)
-    columns = {name: [row.get(name) for row in rows] for name in names}
+    columns = {_storable(name): [_storable(row.get(name)) for row in rows] for name in names}
     return _frame_class(library)(columns)
+
+
+def _storable(cell: Any) -> Any:
+    """Cell as it is; of a text, half of a surrogate pair is escaped, since no table can hold it."""
+    return cell.encode("utf-8", "backslashreplace").decode() if isinstance(cell, str) else cell
 
 
 def _frame_class(library: str | None) -> Any:
