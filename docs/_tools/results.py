@@ -380,6 +380,13 @@ def dependent_rows(folder: Path) -> str:
     return markdown(names, [[row[name] for name in names] for row in rows])
 
 
+def planned_changes(folder: Path) -> str:
+    """How often changes are found that `sensitivity` plans for."""
+    rows = [row for row in read(folder / "time.csv") if row["cell"].startswith("sensitivity ")]
+    cells = [[row["cell"].removeprefix("sensitivity "), row["windows"], row["alarms"], row["others"]] for row in rows]
+    return markdown(["kind", "windows", "found", "planned"], cells)
+
+
 TABLES: dict[str, tuple[str, Callable[[Path], str]]] = {
     "large": ("large.csv", large),
     "large-real": ("large-real.csv", large_real),
@@ -397,9 +404,12 @@ TABLES: dict[str, tuple[str, Callable[[Path], str]]] = {
     "sequential-delay": ("sequential-delay.csv", sequential("delay", "method", "delay")),
     "concept": ("concept.csv", concept),
     "concept-5000": ("concept-5000.csv", concept_large),
+    "time-sensitivity": ("time.csv", planned_changes),
     "time": ("time.csv", batches),
     "time-order": ("time.csv", batches_in_order),
     "time-dependent": ("time.csv", dependent_rows),
+    "peers-ours-speed": ("peers-ours-speed.csv", peers_speed),
+    "peers-ours-verdicts": ("peers-ours-verdicts.csv", peers_verdicts),
     "peers-summary": ("peers-conformance.csv", peers),
 }
 """Tables of a single file: the file, and what makes the table from the folder of results."""

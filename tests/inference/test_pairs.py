@@ -66,3 +66,27 @@ def test_a_column_that_is_spread_wider_is_not_blamed_on_pairs():
     result = gd.compare(rows[:1_000], window)
     assert not [pair for pair in result.pairs if pair.adjusted_p_value < 0.05]
     assert result.features[0].adjusted_p_value < 1e-6
+
+
+@pytest.mark.parametrize("n_columns", [6, 80])
+def test_columns_that_are_shifted_each_by_itself_are_no_pair(n_columns):
+    """Their product changes most surely of all; the pair whose correlation turned round is the only one."""
+    rng = np.random.default_rng(4)
+    reference, window = rng.normal(size=(1_500, n_columns)), rng.normal(size=(1_500, n_columns))
+    for rows, slope in ((reference, 0.8), (window, -0.8)):
+        rows[:, 5] = slope * rows[:, 4] + 0.6 * rows[:, 5]
+    window[:, :4] += 1.6
+    result = gd.compare(reference, window)
+    changed = [pair for pair in result.pairs if pair.adjusted_p_value < result.alpha]
+    assert [{pair.first, pair.second} for pair in changed] == [{"x4", "x5"}]
+    assert changed[0].is_straight
+    assert changed[0].effect_size == pytest.approx(1.6, abs=0.1)
+
+
+def test_a_relation_that_is_no_straight_line_is_told_as_such():
+    rng = np.random.default_rng(5)
+    x, noise, apart = rng.normal(size=(3, 1_500))
+    result = gd.compare({"x": x, "y": x**2 + 0.3 * noise}, {"x": x, "y": apart**2 + 0.3 * noise})
+    (pair,) = (pair for pair in result.pairs if pair.adjusted_p_value < result.alpha)
+    assert not pair.is_straight
+    assert pair.effect_size < 0.1

@@ -3,8 +3,9 @@
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import erfc
 
-from gapdrift._typing import Indices, Vector
+from gapdrift._typing import Indices, Mask, Vector
 from gapdrift.counting.evidence import Evidence
 from gapdrift.counting.observed import STEPS, CrossedSums
 from gapdrift.counting.statistics import sums_of
@@ -15,6 +16,12 @@ from gapdrift.inference.observed import crossed_owner, product_entries
 from gapdrift.inference.pearson import SMALLEST_P
 
 __all__ = ["PairSide", "PairTest", "pair_tests"]
+
+CLEAR = 0.001
+"""p-value below which a correlation changed, although something else of the pair changed more surely."""
+
+CERTAIN = 1.0 - 1e-6
+"""Largest correlation: that of copies has no z."""
 
 MAX_PAIRS = 20
 """Pairs that are returned, at most: the surest."""
@@ -39,6 +46,33 @@ class PairSide(NamedTuple):
     spreads: tuple[float, float]
 
 
+class Products(NamedTuple):
+    """Tests of products of two.
+
+    Parameters
+    ----------
+    entries : (products, 2) array of int
+        What is multiplied: scores, or what is made of them (u and w).
+    places : (products, 2) array of int
+        Matrix columns of the two.
+    p_values : (products,) array
+    is_straight : (products,) array of bool
+        Whether both are scores.
+    """
+
+    entries: Indices
+    places: Indices
+    p_values: Vector
+    is_straight: Mask
+
+
+class Correlations(NamedTuple):
+    """Correlations of pairs on one side, and the rows that they rest on."""
+
+    values: Vector
+    n_rows: Vector
+
+
 class PairTest(NamedTuple):
     """Test of the relation of two input columns.
 
@@ -51,7 +85,7 @@ class PairTest(NamedTuple):
     p_value, adjusted_p_value : float
         Alone, and adjusted for the number of pairs (Holm).
     is_straight : bool
-        Whether what changed is the product itself, and not how far values lie from the middle.
+        Whether the correlation changed, and not only how far values lie from the middle.
     reference, window : PairSide
     """
 
@@ -69,15 +103,19 @@ def pair_tests(comparison: Comparison) -> list[PairTest]:
 
     Notes
     -----
-    A pair counts only where it is surer to have changed than each of its columns by itself: a column that is spread
-    wider changes all its products. With few columns these are products of observed cells; with many, products of
-    expected scores.
+    A product changes as well where its columns are shifted or spread wider, each by itself, and that is no change of
+    their relation. So a pair counts only where its correlation, which does not depend on means and spreads, has changed
+    too (Fisher's z; the p-value is the larger of both), and where it is surer to have changed than each of its columns.
+    With few columns these are products of observed cells; with many, products of expected scores.
     """
     crossed = CrossedSums(comparison.profile.owner, comparison.profile.is_category, len(comparison.profile.entropy))
     tested = _observed_products(comparison, crossed) if crossed.has_products else _expected_products(comparison)
-    places, p_values, is_straight = tested
-    if not len(p_values):
+    if not len(tested.p_values):
         return []
+    correlate = _observed_correlations if crossed.size else _expected_correlations
+    before, after = (correlate(comparison, crossed, evidence, tested.entries) for evidence in _sides(comparison))
+    p_values = np.maximum(tested.p_values, _fisher(before, after))
+    places = tested.places
     owner = comparison.profile.owner[places]
     low, high = owner.min(axis=1), owner.max(axis=1)
     keys = low * len(comparison.profile.entropy) + high
@@ -88,7 +126,11 @@ def pair_tests(comparison: Comparison) -> list[PairTest]:
     alone = np.array([1.0 if test is None else test.p_value for test in comparison.observed.columns])
     found = np.where(found < np.minimum(alone[low[surest]], alone[high[surest]]), found, 1.0)
     adjusted = holm(found)
-    chosen = np.argsort(found, kind="stable")[:MAX_PAIRS].tolist()
+    # Of pairs that are equally sure, those that changed more come first.
+    change = np.abs(after.values - before.values)[surest]
+    chosen = np.lexsort((-change, found))[:MAX_PAIRS].tolist()
+    straight = (correlate(comparison, crossed, evidence, places[surest]) for evidence in _sides(comparison))
+    is_straight = tested.is_straight[surest] | (_fisher(*straight) < CLEAR)
     side_of = _observed_side if crossed.size else _expected_side
     return [
         PairTest(
@@ -96,7 +138,7 @@ def pair_tests(comparison: Comparison) -> list[PairTest]:
             (int(places[surest[index], 0]), int(places[surest[index], 1])),
             float(found[index]),
             float(adjusted[index]),
-            bool(is_straight[surest[index]]),
+            bool(is_straight[index]),
             *(side_of(comparison, crossed, evidence, places[surest[index]]) for evidence in _sides(comparison)),
         )
         for index in chosen
@@ -108,16 +150,38 @@ def _sides(comparison: Comparison) -> tuple[Evidence, Evidence]:
     return comparison.reference, comparison.window
 
 
-def _observed_products(comparison: Comparison, crossed: CrossedSums) -> tuple[Indices, Vector, Vector]:
-    """Matrix columns of each product of two, its p-value, and whether it is a plain one."""
+def _fisher(before: Correlations, after: Correlations) -> Vector:
+    """p-values of the change of correlations, by Fisher's z; 1 where there are too few rows."""
+    rows = np.stack([before.n_rows, after.n_rows]) - 3.0
+    shift = np.arctanh(np.clip(after.values, -CERTAIN, CERTAIN)) - np.arctanh(np.clip(before.values, -CERTAIN, CERTAIN))
+    found: Vector = erfc(np.abs(shift) / np.sqrt(2.0 * (1.0 / np.maximum(rows, 1.0)).sum(axis=0)))
+    return np.where(rows.min(axis=0) > 0.0, found, 1.0)
+
+
+def _observed_products(comparison: Comparison, crossed: CrossedSums) -> Products:
     first, second = product_entries(crossed)
     tests, owner = comparison.observed.crossed, crossed_owner(crossed)
     # What is made of a score belongs to the same matrix column.
     matrix = np.concatenate([np.arange(crossed.n_columns), crossed.numbers])
     n_pairs = len(first)
     kept = np.flatnonzero(tests.usable[:n_pairs] & (owner[first] != owner[second]))
-    places = np.column_stack([matrix[first[kept]], matrix[second[kept]]])
-    return places, tests.p_values[kept], tests.is_plain[kept].astype(float)
+    entries = np.column_stack([first[kept], second[kept]])
+    return Products(entries, matrix[entries], tests.p_values[kept], tests.is_plain[kept])
+
+
+def _observed_correlations(
+    _comparison: Comparison, crossed: CrossedSums, evidence: Evidence, entries: Indices
+) -> Correlations:
+    matrix, owner = evidence.sums["crossed"], crossed_owner(crossed)
+    (one, two), (of_one, of_two) = entries.T, len(owner) + owner[entries.T]
+    n_rows = matrix[of_one, of_two]
+    safe = np.maximum(n_rows, 1.0)
+    covariance = matrix[one, two] / safe - (matrix[one, of_two] / safe) * (matrix[two, of_one] / safe)
+    own = np.arange(len(owner))
+    n_own = np.maximum(matrix[len(owner) + owner, len(owner) + owner], 1.0)
+    variance = matrix[own, own] / n_own - (matrix[own, len(owner) + owner] / n_own) ** 2
+    spread = np.sqrt(np.maximum(variance, 0.0))
+    return Correlations(covariance / np.maximum(spread[one] * spread[two], 1e-9), n_rows)
 
 
 def _observed_side(_comparison: Comparison, crossed: CrossedSums, evidence: Evidence, places: Indices) -> PairSide:
@@ -143,13 +207,31 @@ def _spread(matrix: Vector, place: int, own: int) -> float:
     return float(np.sqrt(max(matrix[place, place] / n_rows - (matrix[place, own] / n_rows) ** 2, 0.0)))
 
 
-def _expected_products(comparison: Comparison) -> tuple[Indices, Vector, Vector]:
+def _expected_products(comparison: Comparison) -> Products:
     profile = comparison.profile
     products = sound_products(comparison)
     first, second = (profile.paired[places] for places in profile.layout.pairs)
     kept = np.flatnonzero(products.usable & (profile.owner[first] != profile.owner[second]))
-    p_values = entry_p_values(products)[kept]
-    return np.column_stack([first[kept], second[kept]]), p_values, np.ones(len(kept))
+    places = np.column_stack([first[kept], second[kept]])
+    return Products(places, places, entry_p_values(products)[kept], np.ones(len(kept), dtype=bool))
+
+
+def _expected_correlations(
+    comparison: Comparison, _crossed: CrossedSums, evidence: Evidence, entries: Indices
+) -> Correlations:
+    profile, layout = comparison.profile, comparison.profile.layout
+    n_rows = max(evidence.n_rows, 1)
+    sums = sums_of(layout, evidence.sums) / n_rows
+    size, (first, second) = len(profile.paired), layout.pairs
+    products = np.zeros((size, size))
+    products[first, second] = products[second, first] = sums[layout.dependence]
+    means = sums[layout.location][profile.paired]
+    covariance = products - np.outer(means, means)
+    spread = np.sqrt(np.maximum(np.diag(covariance), 1e-9))
+    one, two = np.searchsorted(profile.paired, entries.T)
+    # Rows that would have both cells if cells were missing independently: what was filled in tells nothing.
+    is_there = 1.0 - evidence.sums["missing"][profile.owner[entries.T]] / n_rows
+    return Correlations(covariance[one, two] / (spread[one] * spread[two]), n_rows * is_there.prod(axis=0))
 
 
 def _expected_side(comparison: Comparison, _crossed: CrossedSums, evidence: Evidence, places: Indices) -> PairSide:

@@ -199,8 +199,15 @@ def test_the_end_of_the_page_is_printed_together(open_page):
     page = open_page("drift")
     page.emulate_media(media="print")
     style = "getComputedStyle(document.querySelector('{}')).{}"
+    assert page.locator("section:last-of-type footer").inner_text().startswith("gapdrift ")
     assert page.evaluate(style.format("section:last-of-type", "breakInside")) == "avoid"
-    assert page.evaluate(style.format("footer", "breakBefore")) == "avoid"
+
+
+def test_the_words_above_a_table_are_printed_on_one_page(open_page):
+    page = open_page("drift")
+    page.emulate_media(media="print")
+    captions = page.evaluate("Array.from(document.querySelectorAll('caption'), (c) => getComputedStyle(c).breakInside)")
+    assert set(captions) == {"avoid"}
 
 
 def test_checks_are_read_without_scrolling_on_a_phone(open_page):

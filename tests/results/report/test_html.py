@@ -138,7 +138,7 @@ def test_sections_come_in_their_order(results):
 
 def test_title_sources_and_time_are_shown(results):
     page = results["drift"].to_html(title="June", sources={"reference": "may.csv", "job": "nightly"}, made="2026-06-01")
-    for words in ("<title>Drift: June</title>", "may.csv (500 rows)", "nightly", "2026-06-01"):
+    for words in ("<title>Drift: June</title>", "may.csv (500 rows compared)", "nightly", "2026-06-01"):
         assert words in page
 
 

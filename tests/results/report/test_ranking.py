@@ -79,4 +79,21 @@ def test_the_reason_of_the_verdict_is_no_warning_of_its_own(results):
     result = results["undetermined"]
     assert result.values.reason in result.warnings
     assert result.values.reason not in other_warnings(result)
-    assert len(other_warnings(results["wide"])) == 1_000
+    assert len(other_warnings(results["wide"])) == 1
+
+
+def test_warnings_about_the_table_come_first_and_those_of_columns_are_joined(results):
+    warnings = (
+        "Column 'a' holds dates or times and was ignored.",
+        'Column "it\'s" holds dates or times and was ignored.',
+        "Column 'c' has 3 'x' (2).",
+        "Reference: Column 'd' holds dates or times and was ignored.",
+        "The reference is small.",
+    )
+    result = dataclasses.replace(results["none"], warnings=warnings)
+    assert other_warnings(result) == [
+        "The reference is small.",
+        "Each of the columns 'a' and \"it's\" holds dates or times and was ignored.",
+        *warnings[2:4],
+    ]
+    assert other_warnings(result, {"The reference is small.", *warnings[1:4]}) == [warnings[0]]

@@ -48,3 +48,9 @@ def test_checks_that_failed_are_told_once_and_those_beyond_a_few_are_counted():
     lines = gd.compare(reference, fuller).summary().splitlines()
     assert [line for line in lines if line.startswith("Checks failed: ")] == ["Checks failed: 1 more."]
     assert not [line for line in gd.compare(reference, reference).summary().splitlines() if "failed" in line]
+
+
+def test_many_notes_leave_the_verdict_on_the_screen():
+    lines = render_summary(dataclasses.replace(BARE, warnings=tuple(f"Note {n}." for n in range(20)))).splitlines()
+    assert len(lines) == 16
+    assert lines[-1] == "Notes: 8 more; the JSON has them all."

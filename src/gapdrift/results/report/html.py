@@ -40,7 +40,6 @@ $help
 <nav aria-label="Sections"><ul>$links</ul></nav>
 $sections
 </main>
-<footer><p>$footer</p></footer>
 <p id="status" class="quiet" role="status"></p>
 <script>$script</script>
 </body>
@@ -84,14 +83,7 @@ def render_html(
         help=render_help(result),
         links="".join(f'<li><a href="#{section.key}">{section.title}</a></li>' for section in sections),
         sections="\n".join(section.html() for section in sections),
-        footer=_render_footer(result),
     )
-
-
-def _render_footer(result: DriftResult) -> str:
-    version = result.settings.get("version")
-    program = f"gapdrift {version}" if version else "gapdrift"
-    return escape_text(f"{program}: drift detection for tables with missing values.")
 
 
 def content_hash(content: str) -> str:

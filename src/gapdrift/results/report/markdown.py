@@ -122,8 +122,7 @@ def _render_checks(failed: list[Check]) -> str:
 
 
 def _render_notes(result: DriftResult) -> str:
-    told = {check.message for check in failed_checks(result)[:MARKDOWN_CHECKS]}
-    warnings = [warning for warning in other_warnings(result) if warning not in told]
+    warnings = other_warnings(result, {check.message for check in failed_checks(result)[:MARKDOWN_CHECKS]})
     lines = [escape(cut_text(warning)) for warning in warnings[:MARKDOWN_NOTES]]
     return _render_list("Notes", lines, len(warnings))
 

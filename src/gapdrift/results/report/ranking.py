@@ -1,8 +1,11 @@
 """Which sides and columns of a result changed, and the order in which they are listed."""
 
+import re
+from collections.abc import Collection
 from typing import Literal
 
 from gapdrift.results.checks import Check
+from gapdrift.results.report.words import shorten
 from gapdrift.results.result import DriftResult, FeatureFinding
 
 __all__ = [
@@ -24,6 +27,15 @@ __all__ = [
 
 Side = Literal["values", "missingness", "concept"]
 """What a detector compares; the concept is how the label depends on the other columns."""
+
+ABOUT_A_COLUMN = re.compile(
+    r"""(?P<source>Reference:\ )?Column\ (?P<name>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")\ (?P<what>.+)""",
+    re.DOTALL | re.VERBOSE,
+)
+"""Sentence about one column, whose name is written as Python writes it."""
+
+MAX_NAMED, MAX_NAME = 4, 40
+"""Columns that are named in a sentence about several, and letters of each name."""
 
 State = Literal["drift", "small", "none", "undetermined"]
 """Verdict in one word; "small" means that a difference was found, but below ``min_effect``."""
@@ -111,10 +123,39 @@ def mean_missing(result: DriftResult) -> tuple[float, float] | None:
     return before / n_features, after / n_features
 
 
-def other_warnings(result: DriftResult) -> list[str]:
-    """Warnings other than the reason for an undetermined verdict, which is shown with the verdict."""
-    shown = result.values.reason if result.drift is None else None
-    return [warning for warning in result.warnings if warning != shown]
+def other_warnings(result: DriftResult, told: Collection[str] = ()) -> list[str]:
+    """Warnings that are not told elsewhere, those about the table first, then what several columns have in common.
+
+    Parameters
+    ----------
+    result : DriftResult
+    told : collection of str
+        Sentences that are told elsewhere, beside the reason for an undetermined verdict.
+    """
+    told = {*told, result.values.reason if result.drift is None else ""}
+    table: list[str] = []
+    columns: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    for warning in result.warnings:
+        if warning in told:
+            continue
+        match = ABOUT_A_COLUMN.fullmatch(warning)
+        if match is None:
+            table.append(warning)
+        else:
+            columns.setdefault((match["source"] or "", match["what"]), []).append((match["name"], warning))
+    # Sentences that hold for many columns come first.
+    groups = sorted(columns.items(), key=lambda group: -len(group[1]))
+    return [*table, *(_join_warnings(source, what, found) for (source, what), found in groups)]
+
+
+def _join_warnings(source: str, what: str, found: list[tuple[str, str]]) -> str:
+    """One sentence for all columns of which it holds; a few of them are named."""
+    if len(found) == 1:
+        return found[0][1]
+    names = [shorten(name, MAX_NAME) for name, _ in found]
+    if len(names) > MAX_NAMED:
+        return f"{source}Each of the columns {', '.join(names[:MAX_NAMED])} and {len(names) - MAX_NAMED:,} more {what}"
+    return f"{source}Each of the columns {', '.join(names[:-1])} and {names[-1]} {what}"
 
 
 def failed_checks(result: DriftResult) -> list[Check]:

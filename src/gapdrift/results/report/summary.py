@@ -13,6 +13,7 @@ from gapdrift.results.report.ranking import (
 from gapdrift.results.report.sentences import CONCEPT_CLAUSE, SIDES, say_usual
 from gapdrift.results.report.words import format_count, format_p_value, put_on_one_line
 from gapdrift.results.result import DriftResult, Finding
+from gapdrift.results.usual import BatchStrip
 
 __all__ = ["render_summary"]
 
@@ -22,13 +23,30 @@ MAX_NAMES = 8
 MAX_CHECKS = 5
 """Largest number of failed checks that are told; the others are counted."""
 
+MAX_STRIPS = 4
+"""Largest number of strips of batches."""
+
+STRIP_WIDTH = 40
+"""Characters of a strip."""
+
+STRIP_KINDS = {"whole": "all columns, more unusual to the right", "values": "values", "missing": "missing cells"}
+"""What a strip shows."""
+
+MAX_NOTES = 12
+"""Largest number of notes: the verdict stays on the screen."""
+
 
 def render_summary(result: DriftResult) -> str:
     """Verdict, data, tests, missing values, failed checks and warnings, each on its own line."""
     failed = failed_checks(result)
-    told = {check.message for check in failed[:MAX_CHECKS]}
-    notes = [f"Note: {warning}" for warning in other_warnings(result) if warning not in told]
-    return "\n".join([_verdict_line(result), *_detail_lines(result), *_check_lines(failed), *notes])
+    warnings = other_warnings(result, {check.message for check in failed[:MAX_CHECKS]})
+    return "\n".join([_verdict_line(result), *_detail_lines(result), *_check_lines(failed), *_note_lines(warnings)])
+
+
+def _note_lines(warnings: list[str]) -> list[str]:
+    lines = [f"Note: {warning}" for warning in warnings[:MAX_NOTES]]
+    rest = len(warnings) - MAX_NOTES
+    return [*lines, f"Notes: {format_count(rest)} more; the JSON has them all."] if rest > 0 else lines
 
 
 def _check_lines(failed: list[Check]) -> list[str]:
@@ -68,12 +86,27 @@ def _verdict_line(result: DriftResult) -> str:
 def _detail_lines(result: DriftResult) -> list[str]:
     lines = [f"Rows: {result.n_reference} in the reference, {result.n_window} in the window."]
     lines += ["".join(map(str, sentence)) for sentence in [say_usual(result)] if sentence]
+    if result.usual is not None:
+        lines += [_strip_line(strip) for strip in result.usual.strips[:MAX_STRIPS] if strip.batches]
     findings = (result.values, result.concept, result.missingness)
     lines += [_finding_line(finding) for finding in findings if finding is not None and finding.determined]
     for side, changed in (("values", changed_values(result)), ("missing values", changed_missingness(result))):
         lines += [f"Columns whose {side} changed: {_join([f.name for f in changed])}."] if changed else []
     lines += [f"Missing values: {_join(_missing_shares(result)) or 'none'}."] if result.features else []
     return lines
+
+
+def _strip_line(strip: BatchStrip) -> str:
+    """Batches as bars and the window as an X, from the smallest number to the largest."""
+    shown = [*strip.batches, *([] if strip.window is None else [strip.window])]
+    low, high = min(shown), max(shown)
+    drawn = ["."] * STRIP_WIDTH
+    for mark, numbers in (("|", strip.batches), ("X", shown[len(strip.batches) :])):
+        for number in numbers:
+            share = (number - low) / (high - low) if high > low else 0.5
+            drawn[round(share * (STRIP_WIDTH - 1))] = mark
+    label = ": ".join(filter(None, [put_on_one_line(strip.name), STRIP_KINDS[strip.kind]]))
+    return f"Batches | and window X: {''.join(drawn)} {label}"
 
 
 def _missing_shares(result: DriftResult) -> list[str]:

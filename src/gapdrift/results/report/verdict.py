@@ -48,7 +48,7 @@ def render_verdict(result: DriftResult) -> str:
 def render_facts(result: DriftResult) -> str:
     """Numbers of rows, missing cells and p-values at a glance."""
     rows = ARROW_HTML.join(format_count(n_rows) for n_rows in (result.n_reference, result.n_window))
-    items = [("Rows", rows, "reference, then window")]
+    items = [("Rows compared", rows, "reference, then window")]
     missing = mean_missing(result)
     if missing is not None:
         shares = ARROW_HTML.join(escape_text(format_percent(share)) for share in missing)

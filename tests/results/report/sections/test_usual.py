@@ -41,6 +41,15 @@ def test_both_p_values_are_told_everywhere(result):
     assert "more than batches of the reference usually do" in found.summary()
 
 
+def test_the_summary_marks_the_window_among_the_batches(result):
+    lines = [line.split(": ", 1)[1] for line in result.summary().splitlines() if line.startswith("Batches | and")]
+    assert lines[0] == f"|.|....|{'.' * 31}X all columns, more unusual to the right"
+    assert lines[1].startswith("X") and lines[1].endswith("| temperature: values")
+    assert lines[2].endswith("X humidity: missing cells")
+    # A window without values has no mark.
+    assert "X" not in lines[3]
+
+
 def test_results_without_batches_have_no_such_section(results):
     assert 'id="usual"' not in results["gaps"].to_html()
 

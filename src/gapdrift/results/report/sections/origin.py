@@ -22,11 +22,14 @@ def make_origin(report: Report) -> Section:
     ]
     cut = ((escape_text(cut_text(words)) for words in item) for item in items)
     rows = "".join(f"<div><dt>{term}</dt><dd>{words}</dd></div>\n" for term, words in cut)
-    return Section("origin", "Data and settings", f'<dl class="settings">{rows}</dl>')
+    # In the section, so that on paper the last line never stands alone on a page.
+    program = " ".join(["gapdrift", *([str(settings["version"])] if settings.get("version") else [])])
+    last = f"<footer>{escape_text(program)}: drift detection for tables with missing values.</footer>"
+    return Section("origin", "Data and settings", f'<dl class="settings">{rows}</dl>{last}')
 
 
 def _describe_side(n_rows: int, source: str) -> str:
-    rows = format_count(n_rows, "row")
+    rows = f"{format_count(n_rows, 'row')} compared"
     return f"{source} ({rows})" if source else rows
 
 

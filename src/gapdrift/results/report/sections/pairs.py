@@ -53,6 +53,7 @@ def _make_card(pair: PairFinding) -> str:
         if before.n_rows is None or after.n_rows is None
         else f"{before.n_rows:,} {ARROW} {after.n_rows:,} rows have both. "
     )
-    p_value = f"Adjusted p {format_p_number(pair.adjusted_p_value)}."
-    words = escape_text(f"{what} {rows}{p_value}")
+    # The p-value stays on one line.
+    p_value = f"Adjusted p {format_p_number(pair.adjusted_p_value)}.".replace(" ", "&nbsp;").replace("<", "&lt;")
+    words = f"{escape_text(f'{what} {rows}')} {p_value}"
     return f'<figure class="card"><h3>{names}</h3><p>{words}</p>{draw_pair(pair)}</figure>'
