@@ -53,7 +53,8 @@ class DaskEngine:
 
 def _check_table(rows: Any) -> None:
     """Raise an `InputError` for a Dask collection that is no table."""
-    if not hasattr(rows, "columns"):
+    # A series has columns, too: its own name.
+    if not hasattr(rows, "columns") or rows.ndim != 2:
         raise InputError(
             f"Got a Dask {type(rows).__name__}, expected a Dask DataFrame. Use to_frame() of a series, or "
             "dask.dataframe.from_dask_array for an array."

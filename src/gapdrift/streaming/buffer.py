@@ -14,7 +14,7 @@ from gapdrift.tables.schema import Schema
 
 __all__ = ["RowBuffer"]
 
-NUMBERS = frozenset({float, int, np.float64, np.float32, np.int64, np.int32, type(None)})
+NUMBERS = frozenset({float, int, bool, np.float64, np.float32, np.int64, np.int32, type(None)})
 TEXTS = frozenset({str, type(None)})
 NOTHING = frozenset({type(None)})
 
@@ -52,15 +52,19 @@ class RowBuffer:
         """Whether this is one row with plain cells; if so, it is kept."""
         if not (self._usable and type(row) is dict and row and row.keys() <= self._allowed):
             return False
-        cells = tuple(map(row.get, self._names))
-        for cell, types in zip(cells, self._types, strict=True):
+        cells = list(map(row.get, self._names))
+        for place, types in enumerate(self._types):
+            cell = cells[place]
             if type(cell) not in types:
-                return False
+                # pandas writes NaN where a text is missing.
+                if type(cell) is not float or cell == cell:
+                    return False
+                cells[place] = None
         for place in self._numbers:
             number = cells[place]
             if number is not None and not -MAX_MAGNITUDE <= number <= MAX_MAGNITUDE and number == number:
                 return False
-        self._rows.append(cells)
+        self._rows.append(tuple(cells))
         return True
 
     def drain(self) -> Any:
