@@ -66,6 +66,23 @@ def test_statistics_equal_loops_from_the_documentation(kind, fitted):
     assert squares_of(layout, whole)[products] == pytest.approx(squares[products], rel=0.1, abs=0.5)
 
 
+def test_a_rare_value_takes_nothing_off_the_squares_of_other_columns():
+    """Its score is some fifty standard deviations, beside which the square of an entry of a category is nothing."""
+    rng = np.random.default_rng(0)
+    table = {
+        "rare": np.where(np.arange(2_500) == 7, 1.0, 0.0),
+        "colour": rng.choice(["red", "green", "blue"], 2_500),
+        "size": rng.choice(["small", "large"], 2_500),
+    }
+    reference = gd.DriftDetector(random_state=0).fit(table).reference_
+    scores = reference.expected(encode(table, reference.schema))
+    first, second = reference.profile.layout.pairs
+    expected = ((scores[:, first] * scores[:, second]) ** 2).sum(axis=0)
+    assert np.abs(scores).max() > 45.0
+    found = squares_of(reference.profile.layout, reference.evidence.sums)[reference.profile.layout.dependence]
+    assert found == pytest.approx(expected, rel=0.02, abs=0.02)
+
+
 @EVERY_KIND
 def test_evidence_adds_up_however_rows_are_cut(kind, fitted):
     detector, window = fitted[kind], KINDS[kind](1_000 if kind != "factors" else 200, 2)

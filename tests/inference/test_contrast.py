@@ -10,8 +10,12 @@ def plain_shape(size):
     return Shape(nothing, nothing, nothing.astype(bool), np.ones(size), nothing, nothing.astype(bool))
 
 
+def sample(n_rows, sums, squares, observed):
+    return Sample(n_rows, sums, sums, squares, observed)
+
+
 def sample_of(rows):
-    return Sample(len(rows), rows.sum(axis=0), (rows**2).sum(axis=0), np.full(rows.shape[1], float(len(rows))))
+    return sample(len(rows), rows.sum(axis=0), (rows**2).sum(axis=0), np.full(rows.shape[1], float(len(rows))))
 
 
 def contrast_of(one, two, shape=None):
@@ -45,7 +49,7 @@ def test_rare_indicators_hold_their_level(m, n):
     for _ in range(4_000):
         sums = [np.array([float(rng.binomial(size, 0.02))]) for size in (m, n)]
         samples = [
-            Sample(size, total, total, np.array([float(size)])) for size, total in zip((m, n), sums, strict=True)
+            sample(size, total, total, np.array([float(size)])) for size, total in zip((m, n), sums, strict=True)
         ]
         contrast = compare(*samples, shape)
         alarms += entry_p_values(contrast)[0] < 0.05
@@ -55,10 +59,10 @@ def test_rare_indicators_hold_their_level(m, n):
 def test_missing_cells_make_no_indicator_frequent():
     """Of a value that 4 of 100 rows had a window has none; half of its cells are missing, which count as 4 of 100."""
     shape = Shape(np.zeros(1), np.zeros(1), np.ones(1, bool), np.ones(1), np.full(1, 0.04), np.zeros(1, bool))
-    reference = Sample(100, np.array([0.0]), np.array([4 * 0.96]), np.array([100.0]))
+    reference = sample(100, np.array([0.0]), np.array([4 * 0.96]), np.array([100.0]))
     sums, squares = np.array([500 * -0.04]), np.array([500 * 0.04**2])
     half, whole = (
-        compare(reference, Sample(1_000, sums, squares, np.array([observed])), shape) for observed in (500.0, 1_000.0)
+        compare(reference, sample(1_000, sums, squares, np.array([observed])), shape) for observed in (500.0, 1_000.0)
     )
     assert abs(half.skewness[0]) > 1.2 * abs(whole.skewness[0])
     # 4 of 600 are 0.67 %: the skewness of one row is that of a value as rare, of which 600 of 1,100 are observed.

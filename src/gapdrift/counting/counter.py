@@ -99,7 +99,7 @@ class Counter:
         self._mixer = mixers(len(profile.owner), seed=20_001)
         self._averaged: dict[tuple[int, int], Vector] = {}
         self._enough_of: tuple[KnownPatterns | None, Mask] = None, np.zeros(0, dtype=bool)
-        largest = float(np.abs(self._table.scores).max(initial=0.0))
+        largest = np.abs(self._table.scores).max(axis=1, initial=0.0)
         self._score_sums = ScoreSums(len(profile.owner), profile.paired, largest)
         self.crossed = CrossedSums(profile.owner, profile.is_category, len(histogram_axes))
         self._chunk = min(CHUNK, max(CHUNK_CELLS // max(len(profile.owner), 1), 16))

@@ -117,16 +117,17 @@ class ScoreSums:
     n_columns : int
     paired : (n_paired,) array of int
         Matrix columns whose pairs are compared.
-    largest : float
-        Largest score.
+    largest : (columns,) array
+        Largest score of each matrix column.
     """
 
-    def __init__(self, n_columns: int, paired: Indices, largest: float) -> None:
+    def __init__(self, n_columns: int, paired: Indices, largest: Vector) -> None:
         self.n_columns, self.paired = n_columns, paired
         # Products of squares, summed up over millions of rows, fit into the 53 bits of a double: a square plus this
-        # number, less this number, has lost its last digits.
-        unit = 2.0 ** (np.ceil(2.0 * np.log2(max(largest, 1.0))) - SQUARE_BITS)
-        self._rounding = 1.5 * 2.0**52 * unit
+        # number, less this number, has lost its last digits. Each column has its own: rare values have scores so large
+        # that a unit for all would leave nothing of the squares of a category.
+        units = 2.0 ** (np.ceil(2.0 * np.log2(np.maximum(largest[paired], 1.0))) - SQUARE_BITS)
+        self._rounding = 1.5 * 2.0**52 * units
 
     def zeros(self) -> dict[str, NDArray[np.float64]]:
         """Sums over no rows."""
@@ -159,13 +160,13 @@ class ScoreSums:
             sums["location_squares"][:] += (expected * expected).sum(axis=0)
 
 
-def add_products(scores: Matrix, rounding: float, products: Matrix, squares: Matrix) -> None:
+def add_products(scores: Matrix, rounding: Vector, products: Matrix, squares: Matrix) -> None:
     """Add the products of scores, and those of their squares, so many rows at once that they stay in the cache.
 
     Parameters
     ----------
     scores : (rows, columns) array
-    rounding : float
+    rounding : (columns,) array
         Added to squares and taken away again.
     products, squares : (columns, columns) arrays
         Added to.
@@ -177,9 +178,12 @@ def add_products(scores: Matrix, rounding: float, products: Matrix, squares: Mat
         squares += np.dot(squared.T, squared)
 
 
-def sums_of(layout: Layout, sums: Sums) -> Vector:
-    """Sums of all statistics, in the order of the layout, out of the sums of evidence."""
-    products = sums["scatter"] + sums["hidden"]
+def sums_of(layout: Layout, sums: Sums, *, hidden: bool = True) -> Vector:
+    """Sums of all statistics, in the order of the layout, out of the sums of evidence.
+
+    Without the hidden part of products they are those whose squares are known (`squares_of`).
+    """
+    products = sums["scatter"] + sums["hidden"] if hidden else sums["scatter"]
     return np.concatenate(
         [
             sums["location"],
@@ -193,7 +197,7 @@ def sums_of(layout: Layout, sums: Sums) -> Vector:
 
 
 def squares_of(layout: Layout, sums: Sums) -> Vector:
-    """Sums of the squares of all statistics, in the order of the layout, out of the sums of evidence."""
+    """Sums of the squares of all statistics, products without their hidden part, out of the sums of evidence."""
     return np.concatenate(
         [
             sums["location_squares"],

@@ -192,7 +192,8 @@ def _sample_of(profile: Profile, side: Evidence) -> Sample:
     layout = profile.layout
     observed = np.full(layout.size, float(side.n_rows))
     observed[layout.location] -= side.sums["missing"][profile.owner]
-    return Sample(side.n_rows, sums_of(layout, side.sums), squares_of(layout, side.sums), observed)
+    sums, plain = sums_of(layout, side.sums), sums_of(layout, side.sums, hidden=False)
+    return Sample(side.n_rows, sums, plain, squares_of(layout, side.sums), observed)
 
 
 def reference_error(profile: Profile, reference: Evidence, window: Evidence) -> Vector:
