@@ -4,12 +4,16 @@
 ``docs/reference/python``, the pages of public names; neither is kept in the repository.
 """
 
+import ast
 import re
 import shutil
+import sys
 from functools import cached_property
 from importlib import import_module
-from inspect import isclass, isfunction
+from inspect import cleandoc, getsource, isclass, isfunction
+from itertools import pairwise
 from pathlib import Path
+from textwrap import indent
 from types import ModuleType
 
 import gapdrift
@@ -84,8 +88,21 @@ def page_of(module: str, names: list[str]) -> str:
         elif isfunction(thing):
             lines += [f".. autofunction:: {module}.{name}", ""]
         else:
-            lines += [f".. autodata:: {module}.{name}", "   :no-value:", ""]
+            lines += [f".. py:data:: {module}.{name}", "", indent(described(name, thing), "   "), ""]
     return "\n".join([*lines, "```", ""])
+
+
+def described(name: str, value: object) -> str:
+    """What stands below the line that gives a constant its value, in whichever module of the package that is."""
+    modules = [module for path, module in sys.modules.items() if path.startswith("gapdrift.")]
+    for module in modules:
+        if vars(module).get(name) is value:
+            for line, following in pairwise(ast.parse(getsource(module)).body):
+                targets = line.targets if isinstance(line, ast.Assign) else [getattr(line, "target", None)]
+                named = any(isinstance(target, ast.Name) and target.id == name for target in targets)
+                if named and isinstance(following, ast.Expr) and isinstance(following.value, ast.Constant):
+                    return cleandoc(str(following.value.value))
+    raise LookupError(f"{name} has no description.")
 
 
 def own_members(thing: type) -> list[str]:
