@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+import gapdrift as gd
 from gapdrift.counting.bins import BinTable, choose_donors, make_bin_table, memberships, nearest
 
 
@@ -56,3 +57,11 @@ def test_memberships_are_shares_of_completions():
     assert memberships(table, table.distances(positions), residuals, 4).tolist() == [[0.5, 0.5], [0.75, 0.25]]
     # Of two centres that are equally near the first is taken.
     assert nearest(table, positions).tolist() == [0, 0]
+
+
+def test_bins_do_not_lie_where_the_rows_of_the_reference_happen_to_be():
+    """Their shares of the reference would vary less, or more, than those of a window do."""
+    own, others = np.random.default_rng(0).normal(size=(2, 500, 20))
+    profile = gd.DriftDetector(n_bins=50, random_state=0).fit(own).reference_.profile
+    away = [((rows[:, None] - profile.centres) ** 2).sum(axis=2).min(axis=1).mean() for rows in (own, others)]
+    assert away[0] > 0.95 * away[1]

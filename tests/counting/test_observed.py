@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 import gapdrift as gd
-from gapdrift.counting.observed import MAX_CROSSED, MAX_FOLDED, MAX_TRIPLED, CrossedSums
+from gapdrift.counting.observed import MAX_CROSSED, MAX_MULTIPLIED, MAX_TRIPLED, CrossedSums
 from gapdrift.tables.encoding import encode
 from tests import naive
 
@@ -38,18 +38,19 @@ def test_products_of_three_are_those_of_few_columns(n_columns, n_triples):
     assert crossed.zeros()["crossed"].shape == (3 * n_columns, 3 * n_columns)
 
 
-def test_wide_tables_have_no_folded_scores():
-    size = MAX_FOLDED + 1
-    crossed = CrossedSums(np.arange(size), np.zeros(size, dtype=bool), size)
-    assert crossed.zeros()["crossed"].shape == (2 * size, 2 * size)
-    assert not crossed.has_products
+def test_columns_of_wide_tables_are_not_multiplied():
+    sizes = (MAX_MULTIPLIED, MAX_MULTIPLIED + 1)
+    found = [CrossedSums(np.arange(size), np.zeros(size, dtype=bool), size) for size in sizes]
+    assert [crossed.has_products for crossed in found] == [True, False]
+    assert found[1].zeros()["crossed"].shape == (3 * sizes[1], 3 * sizes[1])
 
 
-def test_a_wide_table_shows_at_which_values_columns_are_missing():
+@pytest.mark.parametrize("feature", [lambda x: x, lambda x: 2.0 * (np.abs(x) - 0.7)], ids=["value", "size"])
+def test_a_wide_table_shows_at_which_values_columns_are_missing(feature):
     def rows(seed, *, by_value):
         rng = np.random.default_rng(seed)
-        values = rng.normal(size=(500, MAX_FOLDED + 5))
-        share = 0.4 / (1.0 + np.exp(-3.0 * values[:, :1])) if by_value else 0.2
+        values = rng.normal(size=(500, MAX_MULTIPLIED + 5))
+        share = 0.4 / (1.0 + np.exp(-3.0 * feature(values[:, :1]))) if by_value else 0.2
         gone = rng.random(values.shape) < share
         gone[:, 0] = False
         return np.where(gone, np.nan, values)

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
-from scipy.stats import binomtest
+from scipy.stats import hypergeom
 
 import gapdrift as gd
-from gapdrift.inference.observed import _shrink, column_tests, merge_cells
+from gapdrift.inference.observed import _at_least, _shrink, column_tests, merge_cells
 from gapdrift.tables.histograms import HistogramAxis
 
 LABELS = HistogramAxis((), (), ("a", "b", "c", "(other)"))
@@ -18,13 +18,34 @@ def parts_of(result):
     return found | {part.name: part.p_value for part in result.missingness.parts}
 
 
-def test_the_largest_cell_is_binomial():
+def test_the_largest_cell_is_hypergeometric():
     before, after = np.array([50.0, 50.0, 0.0, 0.0]), np.array([55.0, 45.0, 12.0, 0.0])
     (found,) = column_tests((LABELS,), before, after, np.zeros(1), np.array([2.0]))
     # All twelve values of one cell are in the window: half of that probability, on both sides; three cells, two tests.
-    alone = binomtest(12, 12, 112 / 212, alternative="greater").pvalue
-    assert found.p_value == pytest.approx(1 - (1 - alone) ** 6)
+    alone = hypergeom.pmf(12, 212, 12, 112)
+    assert found.p_value == pytest.approx(1 - (1 - alone) ** 6, rel=0.01)
     assert found.effect_size == pytest.approx(0.5 * np.abs(after / 112 - before / 100).sum())
+
+
+@pytest.mark.parametrize(("total", "size", "n_all"), [(5, 50, 100), (40, 60, 400), (300, 100, 2_000), (45, 50, 100)])
+def test_tails_of_cells_are_those_of_fishers_exact_test(total, size, n_all):
+    counts = np.arange(1.0, min(total, size) + 1)
+    exact = hypergeom.sf(counts - 1, n_all, total, size)
+    likely = (exact > 1e-3) & (exact < 0.5)
+    ratio = _at_least(counts, np.full(len(counts), float(total)), size, n_all)[likely] / exact[likely]
+    assert 0.98 < ratio.min() <= ratio.max() < 1.6
+
+
+@pytest.mark.parametrize("shares", [[0.5, 0.3, 0.2], [0.9, 0.06, 0.04]])
+def test_categories_spend_their_level(shares):
+    """At 0.2: what 600 trials of that rate give but for once in a thousand times, on either side."""
+    rng = np.random.default_rng(3)
+    found = []
+    for _ in range(600):
+        before, after = (np.append(rng.multinomial(size, shares), 0.0) for size in (400, 300))
+        # Pearson's statistic and the largest cell are worth about one and a half tests.
+        found += [test.p_value for test in column_tests((LABELS,), before, after, np.zeros(1), np.full(1, 1.3)) if test]
+    assert 89 <= np.sum(np.array(found) < 0.2) <= 152
 
 
 def test_too_few_values_are_not_tested():
@@ -112,14 +133,15 @@ def test_few_missing_cells_of_a_small_window_are_not_missing_elsewhere():
     assert min(p_values) > 1e-4
 
 
-def test_conditions_of_missing_values_are_told_from_values():
+@pytest.mark.parametrize("where", [lambda x: x > 0, lambda x: np.abs(x) > 0.7], ids=["value", "size"])
+def test_conditions_of_missing_values_are_told_from_values(where):
     """MCAR becomes MAR at the same rate, and the second column is bent: values have not changed."""
     rng = np.random.default_rng(0)
 
     def sides(conditional):
         x = rng.normal(size=(2_000, 1))
         rows = np.hstack([x, x**2 + 0.3 * rng.normal(size=x.shape)])
-        rate = 0.6 * (x[:, 0] > 0) if conditional else 0.3
+        rate = 0.6 * where(x[:, 0]) if conditional else 0.3
         rows[rng.random(2_000) < rate, 1] = np.nan
         return rows
 

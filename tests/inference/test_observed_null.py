@@ -42,9 +42,9 @@ def test_tests_of_one_column_are_nearly_independent():
 def test_simulated_tests_are_uniform():
     found = observed_null(np.random.default_rng(0).normal(size=(500, 5)))
     for simulated in (found.distributions_test(np.full(5, 0.5)).simulated, found.interactions_test(0.5, 40).simulated):
-        # Of 2,000 draws; read off from 0.03 to 0.08.
+        # Of 2,000 draws; read off from 0.03 to 0.08, and at every tenth.
         assert (simulated < 0.05).mean() == pytest.approx(0.05, abs=0.02)
-        assert (simulated < 0.5).mean() == pytest.approx(0.5, abs=0.1)
+        assert (simulated < 0.5).mean() == pytest.approx(0.5, abs=0.01)
 
 
 def test_what_was_not_simulated_is_taken_as_independent():
@@ -60,3 +60,16 @@ def test_columns_that_all_changed_a_little_are_found_together():
     null = observed_null(np.random.default_rng(0).normal(size=(500, 8)))
     assert null.distributions_test(np.full(8, 0.05)).p_value < 0.01
     assert null.distributions_test(np.array([0.05, *[0.5] * 7])).p_value > 0.1
+
+
+def test_independent_columns_together_vary_as_the_sum_of_each():
+    """Fisher's sums over 20 columns: cells are more than weighed rows, which must not make columns look alike."""
+    rng = np.random.default_rng(0)
+    # -2 log p has the variance 4, a little more or less where p is the smallest of several.
+    assert 2.5 * 20 < observed_null(rng.normal(size=(500, 20))).together.var() < 6.0 * 20
+
+
+def test_columns_that_are_alike_vary_together():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(500, 1)) + 0.05 * rng.normal(size=(500, 20))
+    assert observed_null(rows).together.var() > 40.0 * 20

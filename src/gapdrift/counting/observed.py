@@ -10,8 +10,7 @@ With z the centred normal scores of a row, o its observed cells, and everything 
 
 The sums over rows of all products of two of these give, over the rows that have both cells, the means of u_i and w_i
 and how u_i, w_i and o_i depend on u_j, w_j and o_j: skewness, spread of one number along another, tails that go
-together, and whether values are missing at random. Where columns are few, products of three u are added up as well;
-where they are many, there is no w.
+together, and whether values are missing at random. Where columns are few, products of three u are added up as well.
 
 All are whole numbers so small that sums of them are exact.
 """
@@ -28,7 +27,7 @@ from gapdrift._typing import Indices, Mask, Matrix
 __all__ = [
     "FOLDED",
     "MAX_CROSSED",
-    "MAX_FOLDED",
+    "MAX_MULTIPLIED",
     "MAX_TRIPLED",
     "STEPS",
     "TRIPLE_REACH",
@@ -42,8 +41,8 @@ Single = NDArray[np.float32]
 MAX_CROSSED = 300
 """Matrix columns whose missing cells are looked at beside the values of others, at most: none of a wider table."""
 
-MAX_FOLDED = 60
-"""Matrix columns with a w, whose products are looked at, at most."""
+MAX_MULTIPLIED = 60
+"""Matrix columns whose products with each other are looked at, at most."""
 
 MAX_TRIPLED = 10
 """Matrix columns of which products of three are looked at, at most."""
@@ -80,9 +79,9 @@ class CrossedSums:
 
     def __init__(self, owner: Indices, is_category: Mask, n_inputs: int) -> None:
         few = len(owner) <= MAX_CROSSED
-        self.has_products = len(owner) <= MAX_FOLDED
+        self.has_products = len(owner) <= MAX_MULTIPLIED
         self.owner, self.n_inputs = owner, n_inputs if few else 0
-        self.numbers = np.flatnonzero(~is_category) if self.has_products else np.zeros(0, dtype=np.intp)
+        self.numbers = np.flatnonzero(~is_category) if few else np.zeros(0, dtype=np.intp)
         self.n_columns = len(owner) if few else 0
 
     @property

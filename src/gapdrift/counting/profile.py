@@ -231,7 +231,7 @@ def fit_profile(
     directions = _choose_directions(model)
     wanted = int(np.clip(len(values) // ROWS_PER_BIN, 2, MAX_DEFAULT_BINS)) if n_bins is None else n_bins
     points = completed @ directions
-    if compared is rows and len(is_category) > MAX_DIRECT:
+    if compared is rows:
         points = _gaussian_like(points, rng)
     partition = _cluster(points, wanted, rng)
     return Profile(
@@ -270,8 +270,10 @@ def _single(donors: Matrix) -> Matrix:
 def _gaussian_like(points: Matrix, rng: np.random.Generator) -> Matrix:
     """Gaussian points with the mean and the covariance of these.
 
-    Clusters of the reference's own rows in many dimensions lie where these rows happen to be, and not those of a
-    window: with heavy tails, few rows make up a cluster (10 of 10 windows of five answers to 164 questions alarmed).
+    Clusters of the reference's own rows lie where these rows happen to be, and not those of a window. Of light tails
+    their shares then vary less than by chance (Wald's statistic of 10 bins of 500 rows of 20 columns was 7.5 on average
+    instead of 9); with heavy tails, few rows make up a cluster (10 of 10 windows of five answers to 164 questions
+    alarmed).
     """
     covariance = np.atleast_2d(np.cov(points, rowvar=False))
     return rng.multivariate_normal(points.mean(axis=0), covariance, size=len(points), method="eigh")

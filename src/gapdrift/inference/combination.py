@@ -9,11 +9,24 @@ from gapdrift._typing import Matrix, Vector
 from gapdrift.inference.contrast import Contrast, entry_p_values
 from gapdrift.inference.null import N_DRAWS, SMALLEST_EIGENVALUE
 
-__all__ = ["Component", "combine", "effective_number", "matched_filter", "min_p", "sidak", "sidak_all", "wald"]
+__all__ = [
+    "Adjustment",
+    "Component",
+    "combine",
+    "effective_number",
+    "matched_filter",
+    "min_p",
+    "sidak",
+    "sidak_all",
+    "wald",
+]
 
 
 READ_AT = np.array([0.03, 0.05, 0.08])
 """Probabilities at which the effective number of tests is read off."""
+
+KNOTS = np.arange(0.1, 0.95, 0.1)
+"""Probabilities between which the distribution of the draws is interpolated."""
 
 CERTAIN = 1.0 - 1e-12
 """Largest p-value that is adjusted."""
@@ -61,8 +74,8 @@ def min_p(name: str, contrast: Contrast, draws: Matrix | None, seed: int = 1) ->
         simulated = np.random.default_rng(seed).random(N_DRAWS)
         return Component(name, sidak(smallest, n_usable), simulated, degrees_of_freedom=n_usable)
     least = 2.0 * ndtr(-np.abs(draws[:, contrast.usable]).max(axis=1))
-    number = effective_number(least)
-    return Component(name, sidak(smallest, number), sidak_all(least, number), degrees_of_freedom=n_usable)
+    adjust = Adjustment(least)
+    return Component(name, adjust(smallest), adjust.all(least), degrees_of_freedom=n_usable)
 
 
 def wald(
@@ -148,9 +161,9 @@ def matched_filter(name: str, score: Vector, correlation: Matrix, draws: Matrix,
     spread = freedom / (freedom + 1 - rank) * (1.0 + (rank - 1) / max(freedom - rank, 1))
     largest = float(np.abs(score @ inverse).max() / np.sqrt(spread))
     least = 2.0 * ndtr(-np.abs(draws @ inverse).max(axis=1))
-    number = effective_number(least)
+    adjust = Adjustment(least)
     smallest = 2.0 * float(stdtr(freedom + 1 - rank, -largest))
-    return Component(name, sidak(smallest, number), sidak_all(least, number), degrees_of_freedom=rank)
+    return Component(name, adjust(smallest), adjust.all(least), degrees_of_freedom=rank)
 
 
 def _whitening(correlation: Matrix, max_rank: int) -> Matrix:
@@ -188,9 +201,45 @@ def combine(name: str, parts: list[tuple[Component | None, float]]) -> Component
     heaviest = max(weight for _, weight in present)
     observed = min(component.p_value * heaviest / weight for component, weight in present)
     least = np.min([component.simulated * heaviest / weight for component, weight in present], axis=0)
-    simulated = np.minimum(least, CERTAIN)
-    number = effective_number(simulated)
-    return Component(name, sidak(observed, number), sidak_all(simulated, number))
+    adjust = Adjustment(least)
+    return Component(name, adjust(observed), adjust.all(least))
+
+
+class Adjustment:
+    """Probability that the smallest of several p-values is at most a number, where nothing changed.
+
+    Below the 0.05 quantile of the draws it is that of `effective_number` independent tests, which tells probabilities
+    far smaller than draws can; above it, the share of draws, so that p-values are uniform.
+
+    Parameters
+    ----------
+    smallest : (draws,) array
+        Smallest p-values of draws where nothing changed; they may be above 1, where weights are.
+
+    Examples
+    --------
+    >>> draws = np.random.default_rng(0).random((100_000, 7))
+    >>> adjust = Adjustment(draws.min(axis=1))
+    >>> round(adjust(1e-9) * 1e9, 1), round(adjust(0.0943), 2)
+    (7.0, 0.5)
+    """
+
+    def __init__(self, smallest: Vector) -> None:
+        capped = np.minimum(smallest, CERTAIN)
+        self.number = effective_number(capped)
+        least, *quantiles = np.quantile(capped, [READ_AT[1], *KNOTS]).tolist()
+        self._from = np.array([least, *quantiles, 1.0])
+        self._to = np.maximum.accumulate([sidak(least, self.number), *KNOTS, 1.0])
+
+    def __call__(self, p_value: float) -> float:
+        """Probability of one number."""
+        return float(self.all(np.array([p_value]))[0])
+
+    def all(self, p_values: Vector) -> Vector:
+        """Probabilities of many numbers."""
+        small = p_values < self._from[0]
+        found: Vector = np.where(small, sidak_all(p_values, self.number), np.interp(p_values, self._from, self._to))
+        return found
 
 
 def effective_number(smallest: Vector) -> float:

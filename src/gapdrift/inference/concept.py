@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import chdtrc, ndtr, stdtr
 
 from gapdrift._typing import Indices, Matrix, Vector
-from gapdrift.inference.combination import Component, combine, effective_number, sidak, sidak_all
+from gapdrift.inference.combination import Adjustment, Component, combine, sidak
 from gapdrift.inference.null import N_DRAWS, SMALLEST_EIGENVALUE
 from gapdrift.inference.observed import column_tests
 from gapdrift.inference.pearson import SMALLEST_P
@@ -242,9 +242,9 @@ def _test_block(name: str, block: _Scores, seed: int, *, together: bool) -> _Par
     draws = noise @ ((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T)
     freedom = max(block.n_rows - 2.0, 1.0)
     least = 2.0 * ndtr(-np.abs(draws).max(axis=1))
-    number = effective_number(least)
+    adjust = Adjustment(least)
     smallest = 2.0 * float(stdtr(freedom, -np.abs(score).max()))
-    single = Component(name, sidak(smallest, number), sidak_all(least, number), degrees_of_freedom=len(usable))
+    single = Component(name, adjust(smallest), adjust.all(least), degrees_of_freedom=len(usable))
     surest = usable[int(np.abs(score).argmax())]
     effect = float(abs(block.difference[surest]) / block.information[surest, surest])
     if not together or len(usable) < 2:

@@ -17,10 +17,11 @@ from gapdrift.inference.observed import (
     ColumnTest,
     CrossedShape,
     CrossedTest,
+    Mechanism,
     column_tests,
     crossed_test,
     explained_by,
-    mechanism_p_values,
+    mechanism_test,
 )
 from gapdrift.inference.observed_null import ObservedNull
 from gapdrift.inference.pearson import MIN_EXPECTED, SMALLEST_P
@@ -56,11 +57,17 @@ BINS_WEIGHT, INTERACTIONS_WEIGHT = 0.5, 0.4
 ROWS_PER_COLUMN = 4
 """Rows that a model is learned from, for each matrix column, below which it fits them better than any others."""
 
+ROWS_PER_KNOWN_COLUMN = 10
+"""The same, below which it says too little of cells that are missing at other values than those it was learned from."""
+
 MIN_TOGETHER = 20.0
 """Rows of either side, about, in which both cells of a product are observed, at least."""
 
 CLEARLY = 0.01
 """p-value of all columns being missing at the same values as before below which bins are not compared."""
+
+NEXT_TO_NOTHING = 0.5
+"""Standard deviations of a mean that do not matter."""
 
 EQUAL_RATES = 0.02
 """Difference of the missing rates of a column below which they are treated as equal."""
@@ -130,15 +137,15 @@ class ObservedTests:
     columns : list of ColumnTest or None
         Of each input column; None where too little is observed.
     crossed : CrossedTest
-    mechanism : (input columns,) array
-        p-values of columns being missing at the same values of others as before.
+    mechanism : Mechanism
+        Whether columns are missing at the same values of others as before.
     explained : (input columns,) array
         Standard deviations that a change of these values may explain in statistics of a column.
     """
 
     columns: list[ColumnTest | None]
     crossed: CrossedTest
-    mechanism: Vector
+    mechanism: Mechanism
     explained: Vector
 
 
@@ -174,10 +181,10 @@ def make_comparison(
     contrast = compare(_sample_of(profile, reference), _sample_of(profile, window), shape)
     cautious = contrast.scaled(1.0 / reference_error(profile, reference, window))
     crossed = CrossedSums(profile.owner, profile.is_category, len(axes))
-    mechanism = np.ones(len(axes))
+    mechanism = Mechanism(np.ones(len(axes)), np.zeros(len(axes)))
     if crossed.size:
-        mechanism = mechanism_p_values(crossed, crossed_shape, reference.sums["crossed"], window.sums["crossed"])
-    explained = explained_by(mechanism)
+        mechanism = mechanism_test(crossed, crossed_shape, reference.sums["crossed"], window.sums["crossed"])
+    explained = explained_by(mechanism.p_values)
     columns = column_tests(axes, reference.sums["cells"], window.sums["cells"], explained, nulls[2].tests)
     observed = ObservedTests(
         with_levels(columns, axes, reference.facts, window.facts, explained),
@@ -205,7 +212,8 @@ def reference_error(profile: Profile, reference: Evidence, window: Evidence) -> 
     by p v / n around a mean that the reference knows to v / (q m) only, and that enters by its share p: together
     v (p / n + p^2 / (q m)). The sums say v (q m + p n) / (m + n) x (1 / m + 1 / n), which is the same for p = q.
     A product of two columns is observed where both are. Where the model was fitted to L < m rows, its error adds
-    v (q - p)^2 / q x (1 / L - 1 / m), and bins vary besides by the error of D donors.
+    v (q - p)^2 / q x (1 / L - 1 / m), and bins vary besides by the error of D donors, where more is missing than chance
+    explains.
     """
     layout, m, n = profile.layout, reference.n_rows, window.n_rows
     observed = [1.0 - side.sums["missing"] / side.n_rows for side in (reference, window)]
@@ -213,7 +221,9 @@ def reference_error(profile: Profile, reference: Evidence, window: Evidence) -> 
     first, second = (profile.paired[places] for places in layout.pairs)
     pairs = [np.where(first == second, share[first], share[first] * share[second]) for share in (q, p)]
     unlearned = max(1.0 / profile.n_learned - 1.0 / m, 0.0)
-    changed = min(float(np.abs(observed[0] - observed[1]).sum()), 1.0)
+    one, two = observed
+    by_chance = 2.0 * np.sqrt(np.clip(one * (1.0 - one), 0.0, None) * (1.0 / m + 1.0 / n))
+    changed = min(float(np.maximum(np.abs(one - two) - by_chance, 0.0).sum()), 1.0)
     ratio = np.ones(layout.size)
     shares: list[tuple[slice, Vector, Vector]] = [
         (layout.location, q, p),
@@ -294,10 +304,11 @@ def _interactions(comparison: Comparison) -> tuple[Component | None, float, floa
 
 def _conditions(comparison: Comparison) -> Component | None:
     """Test of the values of others at which columns are missing."""
-    tested = comparison.observed.mechanism < 1.0
+    p_values = comparison.observed.mechanism.p_values
+    tested = p_values < 1.0
     if not tested.any():
         return None
-    smallest, number = float(comparison.observed.mechanism.min()), int(tested.sum())
+    smallest, number = float(p_values.min()), int(tested.sum())
     # Taken as independent of each other and of all other tests.
     simulated = np.random.default_rng(4).random(N_DRAWS)
     return Component("conditions", sidak(smallest, number), simulated, degrees_of_freedom=number)
@@ -408,12 +419,14 @@ def _location(comparison: Comparison) -> Component | None:
 
     Few columns are tested together; many columns along principal directions together, and all one by one. Categories
     too rare for either are left to the exact test of their counts; columns of which the model knows too little to say
-    what is missing at other values than before, to the test of their observed cells.
+    what is missing at other values than before, or that follow what changed there along no straight line, to the test
+    of their observed cells.
     """
     profile, layout = comparison.profile, comparison.profile.layout
     location = comparison.cautious.part(layout.location)
     if _conditions_changed(comparison):
-        known = _is_well_known(comparison)[profile.owner]
+        is_straight = comparison.observed.mechanism.bent < NEXT_TO_NOTHING
+        known = (_is_well_known(comparison) & is_straight)[profile.owner]
         location = replace(location, usable=location.usable & known, smooth=location.smooth & known)
     draws = _draws(comparison.values_null, layout.location)
     deviation = np.sqrt(location.variance)
@@ -504,7 +517,7 @@ def _is_well_known(comparison: Comparison) -> Mask:
     """
     profile = comparison.profile
     before, after = comparison.missing_rates
-    enough = (1.0 - before) * profile.n_learned >= ROWS_PER_COLUMN * len(profile.owner)
+    enough = (1.0 - before) * profile.n_learned >= ROWS_PER_KNOWN_COLUMN * len(profile.owner)
     return np.asarray(enough | (np.maximum(before, after) == 0.0))
 
 

@@ -1,7 +1,7 @@
 """Tests of observed cells alone: the distribution of each column, how columns go together, and what is missing where.
 
 They hold, whatever the data are like, as long as cells are missing completely at random on both sides, at whatever
-rates, or under the same conditions on both. Where the conditions changed, as `mechanism_p_values` tells, what that may
+rates, or under the same conditions on both. Where the conditions changed, as `mechanism_test` tells, what that may
 explain is taken off (`explained_by`).
 """
 
@@ -29,13 +29,14 @@ __all__ = [
     "ColumnTest",
     "CrossedShape",
     "CrossedTest",
+    "Mechanism",
     "column_tests",
     "crossed_owner",
     "crossed_test",
     "describe_crossed",
     "explained_by",
     "less_surely",
-    "mechanism_p_values",
+    "mechanism_test",
     "merge_cells",
     "product_entries",
     "wave_features",
@@ -64,6 +65,9 @@ Such as that of two copies of a column with two values: it hardly varies, so tha
 
 CHANGED = 0.05
 """p-value of a column being missing at the same values as before below which that may explain something."""
+
+BY_CHANCE = 9.0
+"""Rows times squared correlation up to which it may be chance: three standard deviations."""
 
 CLEARLY_FEWER = 4.0
 """Standard deviations by which missing cells must be fewer than on the other side to be next to none."""
@@ -205,36 +209,45 @@ def merge_cells(counts: Vector, least: float, *, ordered: bool) -> Indices:
 
 
 def _largest_cell(before: Vector, after: Vector) -> float:
-    """p-value of the cell whose share changed most: binomial given both counts together, times the number of cells.
+    """p-value of the cell whose share changed most: hypergeometric (Fisher's exact test), for the number of cells.
 
     Half of the probability of the counts themselves is left out (mid-p): with counts as small as these, the whole would
     be half the level that it says.
     """
-    total = before + after
-    share = after.sum() / total.sum()
-    # Both tails of a binomial distribution, with the counts themselves and without them.
+    m, n, n_cells = before.sum(), after.sum(), int(np.count_nonzero(before + after))
+    # Of a cell with more than half of the values the others are looked at: its share changed as theirs did.
+    common = before + after > 0.5 * (m + n)
+    before, after = np.where(common, m - before, before), np.where(common, n - after, after)
+    # Both tails, with the counts themselves and without them.
     tails = [
-        0.5 * (_at_least(count, other, part) + _at_least(count + 1.0, other - 1.0, part))
-        for count, other, part in ((after, before, share), (before, after, 1.0 - share))
+        0.5 * (_at_least(count, count + other, size, m + n) + _at_least(count + 1.0, count + other, size, m + n))
+        for count, other, size in ((after, before, n), (before, after, m))
     ]
     p_values = np.minimum(2.0 * np.minimum(*tails), 1.0)
-    return sidak(float(p_values.min()), int(np.count_nonzero(total)))
+    return sidak(float(p_values.min()), n_cells)
 
 
-def _at_least(count: Vector, other: Vector, share: float) -> Vector:
-    """Probability of at least ``count`` of ``count + other`` trials, each with probability ``share``."""
-    tail = np.where(other < 0.0, 0.0, betainc(np.maximum(count, 1.0), np.maximum(other, 0.0) + 1.0, share))
-    return np.where(count > 0.0, tail, 1.0)
+def _at_least(count: Vector, total: Vector, size: float, n_all: float) -> Vector:
+    """Probability that at least ``count`` of the ``total`` values of a cell are among ``size`` out of ``n_all`` values.
+
+    By Wise's approximation of the hypergeometric distribution by a binomial one, which errs on the safe side.
+    """
+    trials, others = np.minimum(total, size), np.maximum(total, size)
+    share = np.clip((others - 0.5 * (count - 1.0)) / (n_all - 0.5 * (trials - 1.0)), 0.0, 1.0)
+    tail = betainc(np.maximum(count, 1.0), np.maximum(trials - count, 0.0) + 1.0, share)
+    return np.where(count > trials, 0.0, np.where(count > 0.0, tail, 1.0))
 
 
 def _pearson(before: Vector, after: Vector) -> float:
     total = before + after
-    if len(total) < 2:
+    # The group of rare values of a category is empty where all are frequent.
+    n_cells = int(np.count_nonzero(total))
+    if n_cells < 2:
         return 1.0
     m, n = before.sum(), after.sum()
     share = np.where(total > 0, total, 1.0) / (m + n)
     statistic = ((after / n - before / m) ** 2 / share).sum() / (1.0 / m + 1.0 / n)
-    return float(chdtrc(len(total) - 1, statistic))
+    return float(chdtrc(n_cells - 1, statistic))
 
 
 def _smooth(before: Vector, after: Vector) -> list[float]:
@@ -283,7 +296,7 @@ def _mean_and_spread(shares: Vector, scores: Vector) -> tuple[float, float]:
 def product_entries(crossed: CrossedSums) -> tuple[Indices, Indices]:
     """Two of u and w whose product is tested: different u, a u and a w, different w; not within one category.
 
-    None of a table so wide that there is no w.
+    None of a wide table.
     """
     if not crossed.has_products:
         none = np.zeros(0, dtype=np.intp)
@@ -418,8 +431,22 @@ def less_surely(p_values: Vector, explained: Vector | float) -> Vector:
     return np.where(np.asarray(explained) > 0.0, left, p_values)
 
 
-def mechanism_p_values(crossed: CrossedSums, shape: CrossedShape, reference: Matrix, window: Matrix) -> Vector:
-    """Whether each input column is missing at the same values of the others on both sides: p-values.
+class Mechanism(NamedTuple):
+    """Whether columns are missing at the same values of others on both sides.
+
+    Parameters
+    ----------
+    p_values : (input columns,) array
+    bent : (input columns,) array
+        Standard deviations by which what changed may move a column beside what a straight line says of it, about.
+    """
+
+    p_values: Vector
+    bent: Vector
+
+
+def mechanism_test(crossed: CrossedSums, shape: CrossedShape, reference: Matrix, window: Matrix) -> Mechanism:
+    """Whether each input column is missing at the same values of the others on both sides.
 
     Parameters
     ----------
@@ -433,10 +460,9 @@ def mechanism_p_values(crossed: CrossedSums, shape: CrossedShape, reference: Mat
     For u and w of another column, the mean over rows that have this column less the mean over all rows is compared
     between the sides. Under MCAR it is 0 on both, whatever the rates.
     """
-    p_values = np.ones(crossed.n_inputs)
     size, owner = crossed.n_columns + len(crossed.numbers), crossed_owner(crossed)
     if not size:
-        return p_values
+        return Mechanism(np.ones(crossed.n_inputs), np.zeros(crossed.n_inputs))
     few = np.maximum(MIN_MISSING, shape.own_kurtosis * ROWS_PER_HEAVINESS)[:, None]
     before, after = (_shifts(matrix, size, owner, few) for matrix in (reference, window))
     total = np.maximum(before.n_rows + after.n_rows, 1.0)
@@ -446,9 +472,31 @@ def mechanism_p_values(crossed: CrossedSums, shape: CrossedShape, reference: Mat
         score = (after.shift - before.shift) / np.sqrt(pooled[:, None] * factor)
     usable = np.isfinite(score) & (owner[:, None] != np.arange(crossed.n_inputs)) & np.isfinite(factor)
     usable &= _tells(before, after) & _tells(after, before)
-    tails = np.where(usable, 2.0 * ndtr(-np.abs(np.where(usable, score, 0.0))), 1.0)
+    away = np.abs(np.where(usable, score, 0.0))
+    tails = np.where(usable, 2.0 * ndtr(-away), 1.0)
     numbers = usable.sum(axis=0)
-    return np.where(numbers > 0, sidak_all(tails.min(axis=0), np.maximum(numbers, 1)), 1.0)
+    p_values = np.where(numbers > 0, sidak_all(tails.min(axis=0), np.maximum(numbers, 1)), 1.0)
+    bent = (away[crossed.n_columns :] * _bend(crossed, reference)).max(axis=0, initial=0.0)
+    return Mechanism(p_values, np.where(p_values < CHANGED, bent, 0.0))
+
+
+def _bend(crossed: CrossedSums, matrix: Matrix) -> Matrix:
+    """Correlation of each w with the u of each input column beyond chance, the largest: (numbers, input columns)."""
+    n_columns, size = crossed.n_columns, crossed.n_columns + len(crossed.numbers)
+    folded, present = size + crossed.owner[crossed.numbers], size + crossed.owner[:n_columns]
+    counts = np.maximum(matrix[np.ix_(folded, present)], 1.0)
+    w_mean, u_mean = matrix[n_columns:size][:, present] / counts, matrix[:n_columns][:, folded].T / counts
+    squares = np.diagonal(matrix)
+    rows = np.diagonal(matrix[size:, size:])
+    w_square = squares[n_columns:size] / np.maximum(rows[crossed.owner[crossed.numbers]], 1.0)
+    u_square = squares[:n_columns] / np.maximum(rows[crossed.owner[:n_columns]], 1.0)
+    variances = np.maximum(w_square[:, None] - w_mean**2, 1e-9) * np.maximum(u_square - u_mean**2, 1e-9)
+    covariance = matrix[n_columns:size, :n_columns] / counts - w_mean * u_mean
+    squared = np.clip(covariance**2 / variances, 0.0, 1.0)
+    beyond = np.sqrt(np.maximum(squared - BY_CHANCE / counts, 0.0))
+    found = np.zeros((crossed.n_inputs, len(crossed.numbers)))
+    np.maximum.at(found, crossed.owner[:n_columns], beyond.T)
+    return found.T
 
 
 class _Shifts(NamedTuple):

@@ -13,7 +13,7 @@ from scipy.special import chdtrc, ndtr
 
 from gapdrift._typing import Indices, Matrix, Vector
 from gapdrift.counting.observed import TRIPLE_REACH, CrossedSums
-from gapdrift.inference.combination import Component, combine, effective_number, sidak, sidak_all
+from gapdrift.inference.combination import Adjustment, Component, combine, effective_number, sidak, sidak_all
 from gapdrift.inference.null import N_DRAWS, Null, share_of_chance
 from gapdrift.inference.observed import (
     MIN_CELL,
@@ -120,9 +120,9 @@ def _smallest(name: str, smallest: float, number: int, simulated: Vector, n_simu
     if not n_simulated:
         # None of them was usable in the reference: whatever they are, they are taken as independent.
         return Component(name, sidak(smallest, number), simulated, degrees_of_freedom=number)
-    worth = effective_number(simulated)
-    now = max(worth * number / n_simulated, 1.0)
-    return Component(name, sidak(smallest, now), sidak_all(simulated, worth), degrees_of_freedom=number)
+    adjust = Adjustment(simulated)
+    ratio = max(number / n_simulated, 1.0 / adjust.number)
+    return Component(name, sidak(adjust(smallest), ratio), adjust.all(simulated), degrees_of_freedom=number)
 
 
 def describe_observed(
@@ -153,6 +153,29 @@ def describe_observed(
     return ObservedNull(tests, smallest, together, n_columns, products, n_products)
 
 
+@dataclass(frozen=True, eq=False)
+class _Column:
+    """Cells of one column, merged as the tests merge them.
+
+    Parameters
+    ----------
+    is_number : bool
+    shares : list of array
+        Shares of the merged cells, for each way of merging.
+    marked : (rows, merged cells of all ways) array
+        Which cell each row is in, less the shares, over the root of the rows; 0 where the value is missing.
+    """
+
+    is_number: bool
+    shares: list[Vector]
+    marked: Single
+
+    @property
+    def first(self) -> Single:
+        """The part of the first way of merging."""
+        return self.marked[:, : len(self.shares[0])]
+
+
 def _simulated_columns(
     axes: tuple[HistogramAxis, ...], cells: Indices, weights: Single
 ) -> tuple[Vector, Vector, Vector, int]:
@@ -165,16 +188,37 @@ def _simulated_columns(
         return tests, _uniform(2), together, 0
     ends = np.cumsum([0, *(column.marked.shape[1] for column in columns.values())]).tolist()
     sums = weights @ np.hstack([column.marked for column in columns.values()])
+    own_variance = 0.0
     for start, stop, (place, column) in zip(ends[:-1], ends[1:], columns.items(), strict=True):
         p_values = _column_p_values(column, sums[:, start:stop])
         least = p_values.min(axis=0)
         tests[place] = min(effective_number(least), len(p_values))
         adjusted = sidak_all(least, tests[place])
         smallest = np.minimum(smallest, adjusted)
-        together -= 2.0 * np.log(np.maximum(adjusted, SMALLEST_P))
+        term = -2.0 * np.log(np.maximum(adjusted, SMALLEST_P))
+        together += term
+        own_variance += term.var()
     others = np.setdiff1d(np.arange(len(axes)), list(columns))
     tests[others] = max(tests[list(columns)])
-    return tests, smallest, together, len(columns)
+    return tests, smallest, _without_chance(together, own_variance, list(columns.values())), len(columns)
+
+
+def _without_chance(together: Vector, own_variance: float, columns: list[_Column]) -> Vector:
+    """Sums over columns, with the variance that they have where columns go together no more than chance explains.
+
+    Cells of many columns are many more than the rows that are weighed, so that all sums of their weights are somewhat
+    alike: the sum over 20 independent columns would vary four times as much as it does.
+    """
+    joined = np.hstack([column.first / np.sqrt(column.shares[0]) for column in columns])
+    sizes = np.array([len(column.shares[0]) - 1.0 for column in columns])
+    between = float(((joined @ joined.T) ** 2).sum() - sizes.sum())
+    by_chance = (sizes.sum() ** 2 - (sizes**2).sum()) / (len(joined) - 1.0)
+    weight = 1.0 if between <= 0.0 else min(by_chance / between, 1.0)
+    variance = together.var()
+    wanted = own_variance + (1.0 - weight) * max(variance - own_variance, 0.0)
+    centre = together.mean()
+    found: Vector = np.maximum(centre + (together - centre) * np.sqrt(wanted / max(variance, 1e-9)), 0.0)
+    return found
 
 
 @cache
@@ -209,24 +253,6 @@ def _weights(statistics: Matrix, null: Null) -> Single:
     wanted = null.coordinates[:, ::-1][:, : basis.shape[1]].astype(np.float32)
     noise = _noise(len(statistics))
     return np.asarray(noise + (wanted - noise @ basis) @ basis.T, dtype=np.float32)
-
-
-@dataclass(frozen=True, eq=False)
-class _Column:
-    """Cells of one column, merged as the tests merge them.
-
-    Parameters
-    ----------
-    is_number : bool
-    shares : list of array
-        Shares of the merged cells, for each way of merging.
-    marked : (rows, merged cells of all ways) array
-        Which cell each row is in, less the shares, over the root of the rows; 0 where the value is missing.
-    """
-
-    is_number: bool
-    shares: list[Vector]
-    marked: Single
 
 
 def _merged_column(axis: HistogramAxis, cells: Indices) -> _Column | None:
