@@ -9,6 +9,10 @@ Rivals see the same batches: NannyML's rule (Jensen-Shannon distance of each col
 standard deviations of the reference's chunks) and popmon's (pulls of means, standard deviations, quartiles and missing
 shares). Hotelling's T-squared is that of the batches' means, before cells were hidden where the stream is generated.
 The thresholds of all three are moved until they alarm as often on untouched windows as the detector does.
+
+A fault has to be found twice as often as by both rules; where one of them finds more than half, which cannot be doubled,
+as often, but for 0.05. Windows "in order" follow the reference without a break: beside the alarms of all ten stand
+those of the first three, before the season has moved on.
 """
 
 import argparse
@@ -37,6 +41,7 @@ from gapdrift.inference.batches import judge_window
 Matrix = NDArray[np.float64]
 
 WINDOWS = 10
+FIRST = 3
 FAULTS = ("untouched", "decoupled", "shifted", "missing")
 BATCHES = (10, 20, 50)
 REAL = ("beijing", "weather", "air")
@@ -393,6 +398,9 @@ def report(cell: str, n_batches: int, results: list[list[float]]) -> tuple[list[
     count, trials = int(alarms[:, 0].sum()), len(table)
     short = outside(count, trials, *((0.0, 0.12) if in_order else (0.03, 0.08)))
     rows = f"rows {(table[:, 0, 1] < ALPHA).mean():.3f}"
+    if in_order:
+        first = np.concatenate([np.reshape(each, (-1, len(FAULTS), 5))[:FIRST, 0, 0] for each in results])
+        rows += f", first {FIRST} windows {(first < ALPHA).mean():.3f}"
     lines: list[list[Any]] = [[cell, n_batches, "untouched", trials, f"{count / trials:.3f}", rows, _bar(short)]]
     missed = int(short)
     for place, fault in enumerate(FAULTS[1:], 1):
@@ -401,7 +409,8 @@ def report(cell: str, n_batches: int, results: list[list[float]]) -> tuple[list[
         nanny, popmon = ((table[:, place, 2 + rival] > limits[rival]).mean() for rival in (0, 1))
         limit = np.quantile(table[:, 0, 4], max(count, 1) / trials)
         level, hotelling = (table[:, 0, 4] < ALPHA).mean(), (table[:, place, 4] < limit).mean()
-        short = ours < 2.0 * max(nanny, popmon) or ours < hotelling - 0.1
+        rival = max(nanny, popmon)
+        short = ours < (2.0 * rival if rival <= 0.5 else rival - 0.05) or ours < hotelling - 0.1
         others = f"NannyML {nanny:.3f}, popmon {popmon:.3f}, Hotelling {hotelling:.3f} (false alarms by F {level:.3f})"
         lines.append([cell, n_batches, fault, trials, f"{ours:.3f}", others, "" if in_order else _bar(short)])
         missed += int(short and not in_order)

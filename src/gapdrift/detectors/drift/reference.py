@@ -330,7 +330,9 @@ def _describe(profile: Profile, counter: Counter, rows: Encoded, rng: np.random.
     statistics = _known_statistics(profile, found)
     values = Null(_known_entries(profile), correlation_of(statistics), _n_effective(profile, statistics, shape))
     entries = _known_missing(layout)
-    of_missing = Null(entries, correlation_of(missing[:, entries - layout.rates.start]), len(rows))
+    # Rows that miss much tell the correlation of the rates, and may be few.
+    n_telling = effective_sample_size(missing[:, : layout.rates.stop - layout.rates.start])
+    of_missing = Null(entries, correlation_of(missing[:, entries - layout.rates.start]), n_telling)
     crossed = describe_crossed(counter.crossed, found.observed)
     cells = cells_of_rows(rows, profile.owner, counter.histogram_axes)
     products = counter.crossed, crossed, found.observed
