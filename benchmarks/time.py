@@ -10,9 +10,9 @@ standard deviations of the reference's chunks) and popmon's (pulls of means, sta
 shares). Hotelling's T-squared is that of the batches' means, before cells were hidden where the stream is generated.
 The thresholds of all three are moved until they alarm as often on untouched windows as the detector does.
 
-A fault has to be found twice as often as by both rules; where one of them finds more than half, which cannot be doubled,
-as often, but for 0.05. Windows "in order" follow the reference without a break: beside the alarms of all ten stand
-those of the first three, before the season has moved on.
+A fault has to be found twice as often as by both rules; where one of them finds more than half, which cannot be
+doubled, as often, but for 0.05. Windows "in order" follow the reference without a break: beside the alarms of all ten
+stand those of the first three, before the season has moved on.
 """
 
 import argparse

@@ -41,7 +41,10 @@ def test_tests_of_one_column_are_nearly_independent():
 
 def test_simulated_tests_are_uniform():
     found = observed_null(np.random.default_rng(0).normal(size=(500, 5)))
-    for simulated in (found.distributions_test(np.full(5, 0.5)).simulated, found.interactions_test(0.5, 40).simulated):
+    for simulated in (
+        found.distributions_test(np.full(5, 0.5), np.arange(5)).simulated,
+        found.interactions_test(0.5, 40).simulated,
+    ):
         # Of 2,000 draws; read off from 0.03 to 0.08, and at every tenth.
         assert (simulated < 0.05).mean() == pytest.approx(0.05, abs=0.02)
         assert (simulated < 0.5).mean() == pytest.approx(0.5, abs=0.01)
@@ -49,17 +52,17 @@ def test_simulated_tests_are_uniform():
 
 def test_what_was_not_simulated_is_taken_as_independent():
     uniform = np.random.default_rng(0).random(N_DRAWS)
-    null = ObservedNull(np.ones(3), uniform, np.zeros(N_DRAWS), 0, uniform, 0)
-    found = null.distributions_test(np.array([0.01, 0.5, 0.9]))
+    null = ObservedNull(np.ones(3), np.ones(3, dtype=bool), uniform, np.zeros(N_DRAWS), 0, uniform, 0)
+    found = null.distributions_test(np.array([0.01, 0.5, 0.9]), np.arange(3))
     assert found.p_value == pytest.approx(1 - 0.99**3)
     assert null.interactions_test(0.01, 3).p_value == pytest.approx(1 - 0.99**3)
-    assert null.distributions_test(np.zeros(0)) is None
+    assert null.distributions_test(np.zeros(0), np.arange(0)) is None
 
 
 def test_columns_that_all_changed_a_little_are_found_together():
     null = observed_null(np.random.default_rng(0).normal(size=(500, 8)))
-    assert null.distributions_test(np.full(8, 0.05)).p_value < 0.01
-    assert null.distributions_test(np.array([0.05, *[0.5] * 7])).p_value > 0.1
+    assert null.distributions_test(np.full(8, 0.05), np.arange(8)).p_value < 0.01
+    assert null.distributions_test(np.array([0.05, *[0.5] * 7]), np.arange(8)).p_value > 0.1
 
 
 def test_independent_columns_together_vary_as_the_sum_of_each():
@@ -73,3 +76,14 @@ def test_columns_that_are_alike_vary_together():
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(500, 1)) + 0.05 * rng.normal(size=(500, 20))
     assert observed_null(rows).together.var() > 40.0 * 20
+
+
+def test_columns_of_which_too_little_is_known_are_not_taken_together():
+    """Copies of a category whose levels are all rare: together they would seem to change ten times over."""
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 60, size=100).astype(str)
+    rows = {"x": rng.normal(size=100), "y": rng.normal(size=100), **{f"copy {place}": labels for place in range(10)}}
+    null = observed_null(rows)
+    assert null.is_known.tolist() == [True, True] + [False] * 10
+    p_values = np.array([0.5, 0.5, *[0.1] * 10])
+    assert null.distributions_test(p_values, np.arange(12)).p_value > 0.3

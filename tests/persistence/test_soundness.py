@@ -43,6 +43,9 @@ def test_sound_parts_pass():
         thing.check_stored()
 
 
+KNOWN = np.ones(2, dtype=bool)
+
+
 @pytest.mark.parametrize(
     "thing",
     [
@@ -72,11 +75,12 @@ def test_sound_parts_pass():
         Null(np.array([0, 1]), np.array([[1.0, 0.5], [0.2, 1.0]]), 10),
         Null(np.array([0, 1]), 5.0 * np.eye(2), 10),
         Null(np.array([0, 1]), np.eye(2), 0),
-        ObservedNull(np.zeros(2), np.ones(N_DRAWS), np.ones(N_DRAWS), 1, np.ones(N_DRAWS), 1),
-        ObservedNull(np.ones(2), np.ones(N_DRAWS), -np.ones(N_DRAWS), 1, np.ones(N_DRAWS), 1),
-        ObservedNull(np.ones(2), np.ones(9), np.ones(N_DRAWS), 1, np.ones(N_DRAWS), 1),
-        ObservedNull(np.ones(2), np.ones(N_DRAWS), np.ones(N_DRAWS), 1, np.full(N_DRAWS, 2.0), 1),
-        ObservedNull(np.ones(2), np.ones(N_DRAWS), np.ones(N_DRAWS), -1, np.ones(N_DRAWS), 1),
+        ObservedNull(np.zeros(2), KNOWN, np.ones(N_DRAWS), np.ones(N_DRAWS), 1, np.ones(N_DRAWS), 1),
+        ObservedNull(np.ones(2), KNOWN, np.ones(N_DRAWS), -np.ones(N_DRAWS), 1, np.ones(N_DRAWS), 1),
+        ObservedNull(np.ones(2), KNOWN[:1], np.ones(N_DRAWS), np.ones(N_DRAWS), 1, np.ones(N_DRAWS), 1),
+        ObservedNull(np.ones(2), KNOWN, np.ones(9), np.ones(N_DRAWS), 1, np.ones(N_DRAWS), 1),
+        ObservedNull(np.ones(2), KNOWN, np.ones(N_DRAWS), np.ones(N_DRAWS), 1, np.full(N_DRAWS, 2.0), 1),
+        ObservedNull(np.ones(2), KNOWN, np.ones(N_DRAWS), np.ones(N_DRAWS), -1, np.ones(N_DRAWS), 1),
         HistogramAxis((0.0, 1.0), (), ()),
         HistogramAxis(tuple([0.0] * 21), (0.0,), ()),
         HistogramAxis(tuple(range(21)), (1.0, 2.0), ()),

@@ -79,6 +79,13 @@ def test_categories_in_groups_whatever_their_frequency(rng):
     assert (values[:, 0] > 0).tolist() == [True, False, False, False]
 
 
+def test_categories_that_happened_to_be_frequent_are_not_kept():
+    table = pd.DataFrame({"c": ["a"] * 6 + ["b"] * 6 + [str(place // 2) for place in range(26)]})
+    assert learn_schema(table, category_rule=CategoryRule(12, 0.1)).columns[0].categories == ()
+    many = pd.DataFrame({"c": pd.concat([table["c"]] * 20)})
+    assert learn_schema(many, category_rule=CategoryRule(12, 0.1)).columns[0].categories == ("a", "b")
+
+
 def test_categories_that_occur_once_can_be_pooled():
     table = pd.DataFrame({"c": ["a"] * 5 + ["b"] * 5 + ["once"]})
     schema = learn_schema(table, category_rule=CategoryRule(12, 0.1))

@@ -286,9 +286,10 @@ def value_parts(comparison: Comparison) -> list[tuple[Component | None, float, f
 
 def _distributions(comparison: Comparison) -> tuple[Component | None, float, float]:
     """Test of the distribution of each column, by its observed cells."""
-    tests = [test for test in comparison.observed.columns if test is not None]
-    found = comparison.observed_null.distributions_test(np.array([test.p_value for test in tests]))
-    return found, 1.0, min(tests).effect_size if tests else 0.0
+    tests = {place: test for place, test in enumerate(comparison.observed.columns) if test is not None}
+    p_values = np.array([test.p_value for test in tests.values()])
+    found = comparison.observed_null.distributions_test(p_values, np.array(list(tests), dtype=np.intp))
+    return found, 1.0, min(tests.values()).effect_size if tests else 0.0
 
 
 def _interactions(comparison: Comparison) -> tuple[Component | None, float, float]:

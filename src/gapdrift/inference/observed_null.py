@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtrc, ndtr
 
-from gapdrift._typing import Indices, Matrix, Vector
+from gapdrift._typing import Indices, Mask, Matrix, Vector
 from gapdrift.counting.observed import TRIPLE_REACH, CrossedSums
 from gapdrift.inference.combination import Adjustment, Component, combine, effective_number, sidak, sidak_all
 from gapdrift.inference.null import N_DRAWS, Null, share_of_chance
@@ -58,6 +58,8 @@ class ObservedNull:
     ----------
     tests : (input columns,) array
         Independent tests that those of each column are worth.
+    is_known : (input columns,) array of bool
+        Whether it is known how their distributions depend on each other: not where too little of a column is observed.
     distributions : (draws,) array
         Smallest p-value of columns.
     together : (draws,) array
@@ -71,6 +73,7 @@ class ObservedNull:
     """
 
     tests: Vector
+    is_known: Mask
     distributions: Vector
     together: Vector
     n_columns: int
@@ -81,6 +84,7 @@ class ObservedNull:
         """Check what was read from a file: draws of p-values."""
         expect_shape(self.tests, (-1,), "numbers of tests")
         expect(bool(np.all(self.tests >= 1.0)), "at least one test for each column")
+        expect_shape(self.is_known, (len(self.tests),), "columns that are known")
         for draws in (self.distributions, self.interactions):
             expect_shape(draws, (N_DRAWS,), f"{N_DRAWS} draws")
             expect(bool(np.all((draws >= 0.0) & (draws <= 1.0))), "p-values from 0 to 1")
@@ -88,17 +92,24 @@ class ObservedNull:
         expect(bool(np.all(self.together >= 0.0)), "sums of logarithms from 0")
         expect(min(self.n_columns, self.n_products) >= 0, "numbers of columns and products")
 
-    def distributions_test(self, p_values: Vector) -> Component | None:
-        """Test of all columns by the p-values of some: the smallest, and all together; None where there is none."""
-        number = len(p_values)
+    def distributions_test(self, p_values: Vector, places: Indices) -> Component | None:
+        """Test of all columns by the p-values of some: the smallest, and all together; None where there is none.
+
+        Parameters
+        ----------
+        p_values : (n,) array
+        places : (n,) array of int
+            Columns that they are of.
+        """
+        number, known = len(p_values), p_values[self.is_known[places]]
         if not number:
             return None
         smallest = _smallest("distributions", float(p_values.min()), number, self.distributions, self.n_columns)
-        if min(number, self.n_columns) < 2:
+        if min(len(known), self.n_columns) < 2:
             return smallest
         both: list[tuple[Component | None, float]] = [
             (smallest, SMALLEST_SHARE),
-            (self._all_columns(p_values), 1.0 - SMALLEST_SHARE),
+            (self._all_columns(known), 1.0 - SMALLEST_SHARE),
         ]
         found = combine("distributions", both)
         return None if found is None else replace(found, degrees_of_freedom=number)
@@ -148,9 +159,9 @@ def describe_observed(
     """
     chosen = np.linspace(0, len(cells) - 1, min(len(cells), MAX_WEIGHED)).astype(np.intp)
     weights = _weights(statistics[chosen], null)
-    tests, smallest, together, n_columns = _simulated_columns(axes, cells[chosen], weights)
+    columns = _simulated_columns(axes, cells[chosen], weights)
     products, n_products = _product_p_values(*crossed, chosen, weights)
-    return ObservedNull(tests, smallest, together, n_columns, products, n_products)
+    return ObservedNull(*columns, products, n_products)
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,14 +189,16 @@ class _Column:
 
 def _simulated_columns(
     axes: tuple[HistogramAxis, ...], cells: Indices, weights: Single
-) -> tuple[Vector, Vector, Vector, int]:
-    """Independent tests that those of each column are worth, smallest p-values, Fisher's sums, and their columns."""
+) -> tuple[Vector, Mask, Vector, Vector, int]:
+    """Independent tests that those of each column are worth, which are known, smallest p-values, Fisher's sums."""
     tests, smallest, together = np.ones(len(axes)), np.ones(N_DRAWS), np.zeros(N_DRAWS)
     places = np.unique(np.linspace(0, len(axes) - 1, MAX_SIMULATED).astype(np.intp)).tolist() if axes else []
     merged = {place: _merged_column(axes[place], cells[:, place]) for place in places}
     columns = {place: column for place, column in merged.items() if column is not None}
+    is_known = np.ones(len(axes), dtype=bool)
+    is_known[[place for place in places if place not in columns]] = False
     if not columns:
-        return tests, _uniform(2), together, 0
+        return tests, is_known, _uniform(2), together, 0
     ends = np.cumsum([0, *(column.marked.shape[1] for column in columns.values())]).tolist()
     sums = weights @ np.hstack([column.marked for column in columns.values()])
     own_variance = 0.0
@@ -200,7 +213,8 @@ def _simulated_columns(
         own_variance += term.var()
     others = np.setdiff1d(np.arange(len(axes)), list(columns))
     tests[others] = max(tests[list(columns)])
-    return tests, smallest, _without_chance(together, own_variance, list(columns.values())), len(columns)
+    together = _without_chance(together, own_variance, list(columns.values()))
+    return tests, is_known, smallest, together, len(columns)
 
 
 def _without_chance(together: Vector, own_variance: float, columns: list[_Column]) -> Vector:

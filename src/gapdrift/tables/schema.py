@@ -54,7 +54,7 @@ class CategoryRule:
     max_categories : int
         Up to this many categories, each has its own.
     min_share : float or None
-        With more categories, only those with at least this share of the rows have their own. The others are divided
+        With more categories, only those with surely this share of the values have their own. The others are divided
         into groups by a hash of their names, so that no category is singled out because it happened to be frequent in
         the reference. With None, the ``max_categories`` most frequent have their own and the others form one group.
     """
@@ -285,7 +285,8 @@ def _apply_rule(rule: CategoryRule, counts: Indices) -> tuple[int, int]:
         return len(counts), 1
     if rule.min_share is None:
         return rule.max_categories, 1
-    kept = int(np.sum(counts >= rule.min_share * counts.sum()))
+    # Surely: of few values, those that happened to be frequent would be rarer in every window.
+    kept = int(np.sum(counts - 2.0 * np.sqrt(counts) >= rule.min_share * counts.sum()))
     return kept, max(rule.max_categories - kept, 2)
 
 
