@@ -59,17 +59,21 @@ def run_commands(sources: Sequence[str], folder: Path) -> list[str]:
 
 
 class Background:
-    """A command that goes on while the blocks after it are run, such as a server; its output is in a file."""
+    """A command that goes on while the blocks after it are run, such as a server.
+
+    What it prints and what it logs, to the error stream, are kept in two files.
+    """
 
     def __init__(self, source: str, folder: Path, address: str) -> None:
-        self.source, self.output = source, folder / f"background-{uuid.uuid4().hex}.txt"
-        with self.output.open("wb") as file:
+        name = f"background-{uuid.uuid4().hex}"
+        self.source, self.output, self.log = source, folder / f"{name}.txt", folder / f"{name}.log"
+        with self.output.open("wb") as output, self.log.open("wb") as log:
             self.process = subprocess.Popen(
                 ["bash", "-c", f"exec {source}"],
                 cwd=folder,
                 env=environment(),
-                stdout=file,
-                stderr=subprocess.STDOUT,
+                stdout=output,
+                stderr=log,
                 stdin=subprocess.DEVNULL,
             )
         try:
@@ -90,8 +94,11 @@ class Background:
         except subprocess.TimeoutExpired:
             self.process.kill()
             raise
-        if code not in (0, -signal.SIGINT, 128 + signal.SIGINT) or "Traceback" in self.read():
-            raise RuntimeError(f"exit code {code} of {self.source!r} in the background: {self.read()}")
+        if code not in (0, -signal.SIGINT, 128 + signal.SIGINT) or "Traceback" in self._read_log():
+            raise RuntimeError(f"exit code {code} of {self.source!r} in the background: {self._read_log()}")
+
+    def _read_log(self) -> str:
+        return self.log.read_text(encoding="utf-8")
 
     def _wait_for(self, address: str) -> None:
         until = time.monotonic() + PATIENCE
@@ -103,7 +110,7 @@ class Background:
                 return
             except OSError:
                 time.sleep(0.1)
-        raise RuntimeError(f"{address} does not answer; {self.source!r} printed: {self.read()}")
+        raise RuntimeError(f"{address} does not answer; {self.source!r} printed: {self.read()}{self._read_log()}")
 
 
 def run_crontab(text: str, folder: Path) -> None:

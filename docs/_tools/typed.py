@@ -17,6 +17,7 @@ SETTINGS = r"(?i:alpha|bars?(?: of| is|:)?|levels? (?:is|of)|rate of|at(?: most|
 LEFT_OUT = re.compile(
     r"```.*?^```"  # blocks: those that are run are compared by docs/_tools/blocks.py
     r"|<!-- (?P<mark>[\w-]+) -->.*?<!-- /(?P=mark) -->"  # tables that a benchmark writes into the page
+    r"|<!-- table [\w ]+ -->.*?<!-- end -->"  # and those of the experiments
     r"|<!--.*?-->"
     r"|``?[^`\n]+``?"
     r"|\{\{.*?\}\}"
