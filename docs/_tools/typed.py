@@ -10,7 +10,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PAGES = ("README.md", "docs/evidence/measured.md", "docs/evidence/peers.md", "docs/guides/service.md")
+PAGES = (
+    "README.md",
+    "docs/evidence/measured.md",
+    "docs/evidence/peers.md",
+    "docs/guides/service.md",
+    "docs/guides/time.md",
+)
 """Pages on which no figure is typed."""
 SETTINGS = r"(?i:alpha|bars?(?: of| is|:)?|levels? (?:is|of)|rate of|at(?: most| least)?|to|and|or|Python) "
 """What may stand before a number that is no result."""
