@@ -15,6 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 TIME_LIMIT = 600
+MAKE = ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")
 PATIENCE = 60
 """Seconds that a server has to answer its first request, and to end."""
 CRON = {"PATH": "/usr/bin:/bin", "SHELL": "/bin/sh", "LANG": "C.UTF-8"}
@@ -24,8 +25,11 @@ ASSIGNMENT = re.compile(r"(\w+)=(.*)")
 
 
 def environment() -> dict[str, str]:
-    """Variables of the commands of a page: those of this process, with its interpreter first, and plain output."""
-    return os.environ | {
+    """Variables of the commands of a page: those of this process, with its interpreter first, and plain output.
+
+    A make that has started this process is forgotten, or another one would print that it is inside of it.
+    """
+    return {name: value for name, value in os.environ.items() if name not in MAKE} | {
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
         "COLUMNS": "110",
         "NO_COLOR": "1",
