@@ -6,7 +6,7 @@ QUICK := .quick
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test engines lint bench calibration large power weights concept drawn monitor sequential distance throughput peers abuse reproduce reproduce-quick smoke clean time docs docs-output dist
+.PHONY: demo test engines lint bench calibration large power weights concept drawn monitor sequential distance throughput peers abuse reproduce reproduce-quick smoke clean time docs docs-others docs-output dist
 
 demo: $(VENV)/cli
 	$(BIN)/gapdrift demo
@@ -14,9 +14,10 @@ demo: $(VENV)/cli
 test: $(VENV)/test
 	$(BIN)/python -m pytest -n 2 --dist worksteal --cov=src/gapdrift --cov-report=term
 
-# Dask and Spark on local clusters; Spark needs Java 17.
+# Dask and Spark on local clusters, in tests and in the pages about them; Spark needs Java 17.
 engines: $(VENV)/engines
 	$(BIN)/python -m pytest tests/execution
+	$(BIN)/python -m docs._tools.blocks --check --environment engines docs/guides/execution.md docs/guides/large-files.md
 
 lint: $(VENV)/lint
 	$(BIN)/ruff format --check .
@@ -32,7 +33,11 @@ docs: $(VENV)/docs
 	$(BIN)/python -m docs._tools.links site
 	$(BIN)/python -m docs._tools.notebooks docs/gallery
 
-# The real output of all code blocks, written into the pages; look at git diff then.
+# Code blocks that need other libraries, each in an environment of its own under .others (about 7 GB).
+docs-others: $(VENV)/docs
+	$(BIN)/python -m docs._tools.others
+
+# The real output of all code blocks but those of docs-others and engines, written into the pages; look at git diff then.
 docs-output: $(VENV)/docs
 	$(BIN)/python -m docs._tools.blocks README.md $$(git ls-files 'docs/*.md')
 
@@ -117,7 +122,7 @@ smoke: $(VENV)/experiments
 
 clean:
 	rm -rf $(VENV) build dist site htmlcov .coverage* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
-	rm -rf .bench .hypothesis .smoke .wheel docs/_generated docs/gallery $(QUICK) gapdrift-demo.html
+	rm -rf .bench .others .hypothesis .smoke .wheel docs/_generated docs/gallery $(QUICK) gapdrift-demo.html
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/bin/python:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from docs._tools.blocks import LooseChecker, run_page
+from docs._tools.blocks import check
 
 ROOT = Path(__file__).parent
 collect_ignore = ["docs/conf.py", "docs/_tools", "docs/gallery", "examples"]
@@ -33,13 +33,8 @@ class PageItem(pytest.Item):
 
     def runtest(self) -> None:
         """Fail where a block shows other output than it has."""
-        folder = self.config._tmp_path_factory.mktemp(self.path.stem)  # type: ignore[attr-defined]
-        wrong = run_page(self.path, folder, LooseChecker()).wrong
-        if wrong:
-            pytest.fail(
-                "\n".join(f"{self.path}:{line}\nshown:\n{shown}came:\n{came}" for line, _, shown, came in wrong),
-                pytrace=False,
-            )
+        if wrong := check(self.path):
+            pytest.fail(wrong, pytrace=False)
 
     def reportinfo(self) -> tuple[Path, int, str]:
         """Where the page is."""

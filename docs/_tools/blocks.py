@@ -4,24 +4,23 @@
 into the pages instead. Which blocks are run, and how, is told in ``docs/contributing/pages.md``.
 """
 
+import argparse
 import contextlib
 import doctest
-import os
 import re
-import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from docs._tools.fences import Block, Command, blocks_of, commands_of
+from docs._tools.terminal import Background, check_run_by, run_commands, run_crontab, run_dry
+
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-RUN = ("console", "pycon", "python")
-"""Languages of blocks that are run. Any other block is shown only, or written to the file that its caption names."""
-OPENING = re.compile(r"^(?P<fence>`{3,})(?:\{code-block\}\s*)?(?P<language>[\w-]*)\s*$")
-NOT_RUN = re.compile(r"<!-- not run: (.+) -->")
-TIME_LIMIT = 300
+EVERYWHERE = "everywhere"
+"""Name of all environments."""
 LOOSE = (
     (re.compile(r"\bp [=<] (?:\.\.\.|[\d.e-]+\d)"), "p"),
     (re.compile(r"\beffect size (?:\.\.\.|[\d.]+\d)"), "effect size"),
@@ -31,64 +30,90 @@ LOOSE = (
 
 
 @dataclass(frozen=True)
-class Block:
-    """One fenced block: ``line`` is the number of its first line of text, counted from 1."""
+class Difference:
+    """Output that is not what the page shows: the first line shown, the number of lines, what is shown, what came."""
 
-    language: str
-    lines: tuple[str, ...]
     line: int
-    caption: str = ""
-    not_run: str = ""
-
-    @property
-    def text(self) -> str:
-        """Lines of the block as one text."""
-        return "\n".join(self.lines) + "\n"
-
-
-@dataclass(frozen=True)
-class Command:
-    """One command of a console block, and the lines of output that the page shows for it."""
-
-    source: str
-    shown: tuple[str, ...]
-    start: int
-    """Index of the first line of its output in the block."""
+    n_lines: int
+    shown: str
+    came: str
 
 
 @dataclass
 class Page:
-    """What the blocks of one page share: a folder, Python's names, and the outputs that differ."""
+    """What the blocks of one page share: Python's names, and the outputs that differ.
 
-    folder: Path
+    The name ``stand_ins`` of a page is a mapping that its setup fills: what readers have to put their own in for, such
+    as the address of a cluster, and what is put in for it here. ``background`` is the latest server.
+    """
+
     checker: doctest.OutputChecker = field(default_factory=doctest.OutputChecker)
-    names: dict[str, Any] = field(default_factory=lambda: {"__name__": "__main__"})
-    wrong: list[tuple[int, int, str, str]] = field(default_factory=list)
-    """First line and number of lines shown, the lines shown, the lines that came."""
+    environment: str = ""
+    names: dict[str, Any] = field(default_factory=lambda: {"__name__": "__main__", "stand_ins": {}})
+    wrong: list[Difference] = field(default_factory=list)
+    finally_: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
+    """What is done when all blocks have been run."""
 
     def run(self, block: Block) -> None:
         """Run one block, or write it to its file; differences are gathered in ``wrong``."""
-        if block.caption and not block.not_run:
-            (self.folder / block.caption).write_text(block.text, encoding="utf-8")
-        elif block.language == "setup":
-            exec(compile(block.text, "<setup>", "exec"), self.names)
-        elif block.not_run or block.language not in RUN:
-            if block.language == "python":
-                compile(block.text, "<block>", "exec")
+        if block.language != "setup":
+            block = self.with_stand_ins(block)
+        if block.environment not in (self.environment, EVERYWHERE):
+            return
+        if block.caption:
+            Path(block.caption).write_text(block.text, encoding="utf-8")
+        elif block.mark == "crontab":
+            run_crontab(block.text, Path.cwd())
         elif block.language == "console":
             self.run_console(block)
-        elif ">>> " in block.text:
+        elif ">>> " in block.text and block.language in ("python", "pycon"):
             self.run_session(block)
-        else:
-            exec(compile(block.text, "<block>", "exec"), self.names)
+        elif block.language in ("python", "setup"):
+            exec(compile(block.text, f"<{block.language}>", "exec"), self.names)
+
+    def with_stand_ins(self, block: Block) -> Block:
+        """Block as it is run here."""
+        lines, words = list(block.lines), block.mark_text
+        for placeholder, ours in self.names["stand_ins"].items():
+            lines, words = [line.replace(placeholder, ours) for line in lines], words.replace(placeholder, ours)
+        return replace(block, lines=tuple(lines), mark_text=words)
+
+    def without_stand_ins(self, text: str) -> str:
+        """Output as the page shows it."""
+        for placeholder, ours in self.names["stand_ins"].items():
+            text = text.replace(ours, placeholder)
+        return text
 
     def run_console(self, block: Block) -> None:
-        """Run the commands of a block by bash, one after the other."""
-        for command in commands_of(block):
-            came = run_command(command.source, self.folder)
-            shown = "".join(line + "\n" for line in command.shown)
-            if not self.checker.check_output(shown or "\n", came or "\n", FLAGS):
-                self.wrong.append((block.line + command.start, len(command.shown), shown, came))
+        """Run the commands of a block, or check them, as its mark says."""
+        commands = list(commands_of(block))
+        if block.mark == "run by":
+            for command in commands:
+                check_run_by(command.source, block.mark_text)
+        elif block.mark == "dry run":
+            for command in commands:
+                run_dry(command.source)
+        else:
+            sources = [command.source for command in commands]
+            is_server = block.mark == "background"
+            outputs = self.start(sources, block.mark_text) if is_server else run_commands(sources, Path.cwd())
+            for command, came in zip(commands, outputs, strict=True):
+                self.compare(block, command, came)
+
+    def compare(self, block: Block, command: Command, came: str) -> None:
+        """Compare the output of a command with what is shown."""
+        shown = "".join(line + "\n" for line in command.shown)
+        if not self.checker.check_output(shown or "\n", came or "\n", FLAGS):
+            self.wrong.append(Difference(block.line + command.start, len(command.shown), shown, came))
+
+    def start(self, sources: Sequence[str], words: str) -> list[str]:
+        """Output of a command until it answers at the address that a mark names; it is stopped after the last block."""
+        until = re.fullmatch(r"until (\S+) answers", words)
+        if until is None or len(sources) != 1:
+            raise ValueError(f"expected one command and 'background: until <address> answers', got {words!r}.")
+        server = self.names["background"] = Background(sources[0], Path.cwd(), until[1])
+        self.finally_.callback(server.stop)
+        return [server.read()]
 
     def run_session(self, block: Block) -> None:
         """Run the lines of a Python session by doctest."""
@@ -111,91 +136,24 @@ class LooseChecker(doctest.OutputChecker):
 class _Gathering(doctest.DocTestRunner):
     """Runner that keeps outputs that differ instead of printing them."""
 
-    def __init__(self, block: Block, wrong: list[tuple[int, int, str, str]], checker: doctest.OutputChecker) -> None:
+    def __init__(self, block: Block, wrong: list[Difference], checker: doctest.OutputChecker) -> None:
         super().__init__(checker, optionflags=FLAGS)
         self.block, self.gathered = block, wrong
 
     def report_failure(self, out: Any, test: Any, example: doctest.Example, got: str) -> None:  # noqa: ARG002
         start = example.lineno + example.source.count("\n")
-        self.gathered.append((self.block.line + start, example.want.count("\n"), example.want, got))
+        self.gathered.append(Difference(self.block.line + start, example.want.count("\n"), example.want, got))
 
     def report_unexpected_exception(self, out: Any, test: Any, example: doctest.Example, exc_info: Any) -> None:  # noqa: ARG002
-        raise RuntimeError(f"line {self.block.line + example.lineno}: {example.source.strip()}") from exc_info[1]
+        place = f"line {self.block.line + example.lineno}: {example.source.strip()}"
+        raise RuntimeError(f"{place}: {exc_info[0].__name__}: {exc_info[1]}") from exc_info[1]
 
 
-def run_command(source: str, folder: Path) -> str:
-    """Output of a command of bash, errors included; it must end with exit code 0."""
-    environment = os.environ | {
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-        "COLUMNS": "110",
-        "NO_COLOR": "1",
-        "MPLBACKEND": "Agg",
-        "PYTHONHASHSEED": "0",
-    }
-    done = subprocess.run(
-        ["bash", "-o", "pipefail", "-c", source],
-        cwd=folder,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        stdin=subprocess.DEVNULL,
-        text=True,
-        timeout=TIME_LIMIT,
-        check=False,
-    )
-    if done.returncode:
-        raise RuntimeError(f"exit code {done.returncode} of {source!r}: {done.stdout}")
-    return done.stdout
-
-
-def commands_of(block: Block) -> Iterator[Command]:
-    """Commands of a console block: lines after ``$ ``, those after ``> `` that go on with them, and their output."""
-    if not block.lines or not block.lines[0].startswith("$ "):
-        raise ValueError(
-            f"line {block.line}: a console block begins with '$ ', or is marked with <!-- not run: why -->."
-        )
-    place = 0
-    while place < len(block.lines):
-        source = [block.lines[place][2:]]
-        place += 1
-        while place < len(block.lines) and block.lines[place].startswith("> "):
-            source.append(block.lines[place][2:])
-            place += 1
-        start = place
-        while place < len(block.lines) and not block.lines[place].startswith("$ "):
-            place += 1
-        yield Command("\n".join(source), block.lines[start:place], start)
-
-
-def blocks_of(text: str) -> Iterator[Block]:
-    """Fenced blocks of a page, and its hidden ``<!-- setup`` comments."""
-    lines = text.splitlines()
-    place = 0
-    while place < len(lines):
-        opening = OPENING.match(lines[place])
-        end = "-->" if lines[place] == "<!-- setup" else opening["fence"] if opening else None
-        if end is None:
-            place += 1
-            continue
-        before = next((line for line in reversed(lines[:place]) if line.strip()), "")
-        start = place + 1
-        place = next((at for at in range(start, len(lines)) if lines[at].strip() == end), len(lines)) + 1
-        caption, body = "", lines[start : place - 1]
-        while body and opening and body[0].startswith(":"):
-            caption = caption or body[0].removeprefix(":caption:").strip() * body[0].startswith(":caption:")
-            body, start = body[1:], start + 1
-        if caption and body and not body[0]:  # the line between options and text
-            body, start = body[1:], start + 1
-        language = opening["language"] if opening else "setup"
-        found = NOT_RUN.fullmatch(before.strip())
-        yield Block(language, tuple(body), start + 1, caption, found[1] if found else "")
-
-
-def run_page(path: Path, folder: Path, checker: doctest.OutputChecker) -> Page:
-    """Page whose blocks were run in a folder, which is the working directory meanwhile."""
-    page = Page(folder, checker)
+def run_page(path: Path, folder: Path, checker: doctest.OutputChecker, environment: str = "") -> Page:
+    """Page whose blocks of one environment were run in a folder, which is the working directory meanwhile."""
+    page = Page(checker, environment)
     sys.path.insert(0, str(folder))  # as in a session that was started there
-    with contextlib.chdir(folder), contextlib.ExitStack() as stack:
+    with contextlib.chdir(folder), page.finally_ as stack:
         stack.callback(sys.path.remove, str(folder))
         for block in blocks_of(path.read_text(encoding="utf-8")):
             try:
@@ -205,16 +163,37 @@ def run_page(path: Path, folder: Path, checker: doctest.OutputChecker) -> Page:
     return page
 
 
-def update(path: Path) -> None:
-    """Write the real output of its blocks into a page."""
+def update(path: Path, environment: str = "") -> None:
+    """Write the real output of its blocks of one environment into a page."""
     with tempfile.TemporaryDirectory() as folder:
-        page = run_page(path.resolve(), Path(folder), doctest.OutputChecker())
+        page = run_page(path.resolve(), Path(folder), doctest.OutputChecker(), environment)
     lines = path.read_text(encoding="utf-8").splitlines()
-    for line, n_lines, _, came in reversed(page.wrong):
-        lines[line - 1 : line - 1 + n_lines] = came.rstrip("\n").splitlines()
+    for wrong in reversed(page.wrong):
+        came = page.without_stand_ins(wrong.came).rstrip("\n").splitlines()
+        lines[wrong.line - 1 : wrong.line - 1 + wrong.n_lines] = came
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
+def check(path: Path, environment: str = "") -> str:
+    """Outputs that are not what a page shows, in words; empty where there are none."""
+    with tempfile.TemporaryDirectory() as folder:
+        wrong = run_page(path.resolve(), Path(folder), LooseChecker(), environment).wrong
+    return "\n".join(f"{path}:{each.line}\nshown:\n{each.shown}came:\n{each.came}" for each in wrong)
+
+
+def main() -> None:
+    """Write real output into pages, or compare it with what they show; exit with 1 where it differs."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("pages", nargs="+", type=Path)
+    parser.add_argument("--environment", default="", help="run the blocks that are marked with 'in: ENVIRONMENT'")
+    parser.add_argument("--check", action="store_true", help="compare only")
+    options = parser.parse_args()
+    if options.check:
+        found = [text for page in options.pages if (text := check(page, options.environment))]
+        sys.exit("\n".join(found) if found else 0)
+    for page in options.pages:
+        update(page, options.environment)
+
+
 if __name__ == "__main__":
-    for name in sys.argv[1:]:
-        update(Path(name))
+    main()

@@ -11,7 +11,7 @@ from docs._tools.results import mean, read
 
 def quotes(folder: Path) -> dict[str, str]:
     """Figures by the names under which pages quote them."""
-    return calibration(folder) | power(folder) | lines(folder) | peers(folder) | service(folder)
+    return calibration(folder) | power(folder) | lines(folder) | peers(folder) | service(folder) | time(folder)
 
 
 def calibration(folder: Path) -> dict[str, str]:
@@ -79,6 +79,17 @@ def service(folder: Path) -> dict[str, str]:
                 [float(ms) for base, kind, name, ms in medians if (base, kind, name) == (database, "page", "monitor")],
             ),
         )
+    }
+
+
+def time(folder: Path) -> dict[str, str]:
+    """How much less a changed spread is found among batches, and how often untouched weeks in true order alarm."""
+    rows = {(row["cell"], row["batches"], row["window"]): row for row in read(folder / "time.csv")}
+    spread = rows["independent", "50", "spread"]
+    plain = float(spread["others"].removeprefix("plain test "))
+    return {"time_spread": f"{plain - float(spread['alarms']):.2f}"} | {
+        f"time_order_{name}": f"{float(rows[f'{name} in order', '20', 'untouched']['alarms']):.2f}"
+        for name in ("beijing", "air")
     }
 
 

@@ -10,13 +10,20 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PAGES = ("README.md", "docs/evidence/measured.md", "docs/evidence/peers.md", "docs/guides/service.md")
+PAGES = (
+    "README.md",
+    "docs/evidence/measured.md",
+    "docs/evidence/peers.md",
+    "docs/guides/service.md",
+    "docs/guides/time.md",
+)
 """Pages on which no figure is typed."""
 SETTINGS = r"(?i:alpha|bars?(?: of| is|:)?|levels? (?:is|of)|rate of|at(?: most| least)?|to|and|or|Python) "
 """What may stand before a number that is no result."""
 LEFT_OUT = re.compile(
     r"```.*?^```"  # blocks: those that are run are compared by docs/_tools/blocks.py
     r"|<!-- (?P<mark>[\w-]+) -->.*?<!-- /(?P=mark) -->"  # tables that a benchmark writes into the page
+    r"|<!-- table [\w ]+ -->.*?<!-- end -->"  # and those of the experiments
     r"|<!--.*?-->"
     r"|``?[^`\n]+``?"
     r"|\{\{.*?\}\}"

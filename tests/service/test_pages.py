@@ -9,6 +9,7 @@ pytest.importorskip("fastapi")
 
 import gapdrift as gd
 from gapdrift.service.demo import fill
+from gapdrift.service.errors import UnavailableError
 from gapdrift.service.windows import KEPT_REPORTS
 from gapdrift.storage import dumps
 from tests.service.conftest import WINDOW
@@ -188,3 +189,12 @@ def test_the_demonstration_fills_a_project(house):
     page = house.call("operator", "GET", "/projects/demo").text
     assert "stations-hourly" in page
     assert "Drift in" in page
+
+
+def test_the_demonstration_ends_with_the_service(house, monkeypatch):
+    def refuse(job):
+        raise UnavailableError("The service is being stopped.")
+
+    monkeypatch.setattr(house.service, "change", refuse)
+    fill(house.service)
+    assert "stations" not in house.call("operator", "GET", "/projects/demo").text

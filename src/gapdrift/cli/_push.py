@@ -10,6 +10,7 @@ from gapdrift.cli._progress import progress
 from gapdrift.client import Client
 from gapdrift.errors import InputError
 from gapdrift.files import open_files
+from gapdrift.results.report.words import format_p_value
 
 __all__ = ["push_files"]
 
@@ -28,10 +29,8 @@ def push_files(place: str, reading: dict[str, Any], options: dict[str, Any]) -> 
         windows = _push_counted(client, place, reading, options["monitor"])
     for window in windows:
         colour = {"warning": "yellow", "drift": "red"}.get(window["zone"])
-        say(
-            f"window {window['number']}: {window['zone']}, p = {window['p_value']:.2g}, {window['n_rows']} rows",
-            fg=colour,
-        )
+        test = format_p_value(window["p_value"])
+        say(f"window {window['number']}: {window['zone']}, {test}, {window['n_rows']} rows", fg=colour)
     say(f"{len(windows)} window(s) decided.")
     return sum(window["zone"] == "drift" for window in windows)
 

@@ -92,6 +92,6 @@ def _collect(frame: Any) -> list[Any]:
         if "No module named 'gapdrift'" in str(error):
             raise InputError(
                 "Spark's workers cannot import gapdrift. Install it where they run, and name that interpreter by "
-                "spark.pyspark.python (or PYSPARK_PYTHON) before the session starts."
+                "the variable PYSPARK_PYTHON (spark-submit: --conf spark.pyspark.python) before the session starts."
             ) from error
         raise

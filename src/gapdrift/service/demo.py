@@ -1,5 +1,6 @@
 """A project to try the service with: a stream of weather stations that drifts, and goes on as long as one looks."""
 
+import contextlib
 import time
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -8,6 +9,7 @@ import numpy as np
 
 from gapdrift.datasets import stations
 from gapdrift.detectors.drift.detector import DriftDetector
+from gapdrift.service.errors import UnavailableError
 from gapdrift.service.monitors import Push, create_monitor, create_project, take_push
 from gapdrift.service.state import Service
 from gapdrift.storage import dumps
@@ -30,6 +32,11 @@ def fill(service: Service, windows: int = WINDOWS, more: int | None = None) -> N
     more : int or None
         Number of windows after that, one every few seconds; None means as long as the service runs.
     """
+    with contextlib.suppress(UnavailableError):  # the service is being stopped
+        _fill(service, windows, more)
+
+
+def _fill(service: Service, windows: int, more: int | None) -> None:
     detector = DriftDetector(random_state=0).fit(stations(2_000, rng=0))
     data = dumps(detector)
     project = service.write(lambda c: create_project(c, "demo", "Demonstration", "demo"))

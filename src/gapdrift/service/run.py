@@ -1,5 +1,6 @@
 """Applications served by uvicorn on one process."""
 
+import contextlib
 import ipaddress
 import socket
 from collections.abc import Callable
@@ -66,4 +67,5 @@ def serve(app: Any, host: str, port: int, on_start: Callable[[str], None] = lamb
     on_start(f"http://{shown}:{listener.getsockname()[1]}/")
     usual = {"log_level": "warning", "timeout_graceful_shutdown": 20, "server_header": False, "proxy_headers": False}
     settings: dict[str, Any] = usual | options
-    uvicorn.Server(uvicorn.Config(app, **settings)).run(sockets=[listener])
+    with contextlib.suppress(KeyboardInterrupt):  # raised again by uvicorn once it has shut down: Ctrl+C is no error
+        uvicorn.Server(uvicorn.Config(app, **settings)).run(sockets=[listener])
