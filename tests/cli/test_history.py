@@ -25,7 +25,7 @@ def call(*arguments):
 
 def test_the_table(history_file):  # noqa: F811
     shown = call("history", history_file)
-    assert "sales <b>: 9 windows (7 calm, 2 drift)." in shown
+    assert "sales <b>: 9 windows (6 calm, 1 warning, 2 drift)." in shown
     assert "Drift in the last 2 windows, since window 7." in shown
     assert "1 to 2  " in shown
     only = call("history", history_file, "--stream-name", "by time")

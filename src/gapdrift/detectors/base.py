@@ -205,7 +205,7 @@ class Detector(BaseEstimator, ABC):  # type: ignore[misc]
         --------
         >>> import gapdrift as gd
         >>> detector = gd.DriftDetector(random_state=0).fit(gd.datasets.stations(1_000, rng=0))
-        >>> monday, tuesday = (detector.count(gd.datasets.stations(500, rng=day)) for day in (1, 2))
+        >>> monday, tuesday = (detector.count(gd.datasets.stations(500, rng=day)) for day in (3, 4))
         >>> detector.compared_with(monday).test(tuesday).drift
         False
         """

@@ -172,7 +172,8 @@ def _means_p_value(reference: _Side, window: _Side, chosen: Indices) -> float:
     square = (np.diag(reference.gram) + np.diag(window.gram))[chosen] / both
     mean = (reference.gram[0, chosen] + window.gram[0, chosen]) / both
     variance = np.maximum(square - mean**2, 1e-9)
-    score = (after - before) / np.sqrt(variance * (1.0 / reference.n_rows + 1.0 / window.n_rows))
+    scale = 1.0 / max(reference.n_rows, 1.0) + 1.0 / max(window.n_rows, 1.0)
+    score = (after - before) / np.sqrt(variance * scale)
     return sidak(2.0 * float(ndtr(-np.abs(score).max())), len(chosen))
 
 

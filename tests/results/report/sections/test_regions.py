@@ -1,6 +1,7 @@
 import dataclasses
 
 import numpy as np
+from scipy.stats import chi2
 
 import gapdrift as gd
 from tests.results.report.conftest import Page
@@ -27,7 +28,7 @@ def test_regions_that_differ_by_chance_are_not_shown(results):
     result = moved()
     for row in Page(result.to_html()).rows("regions"):
         entry = next(entry for entry in result.bins if entry.description == row[0])
-        assert entry.contribution > 8.0
+        assert entry.contribution > chi2.isf(result.alpha / len(result.bins), 1)
 
 
 def test_bins_without_contributions_are_ranked_by_their_change(results):
