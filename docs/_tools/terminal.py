@@ -18,6 +18,8 @@ TIME_LIMIT = 600
 MAKE = ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")
 PATIENCE = 60
 """Seconds that a server has to answer its first request, and to end."""
+GIT = {"advice.detachedHead": "false", "safe.directory": "*"}
+"""Settings of git: a checkout without a branch, or of another owner, can be cloned without a word."""
 CRON = {"PATH": "/usr/bin:/bin", "SHELL": "/bin/sh", "LANG": "C.UTF-8"}
 """All that cron tells its commands, beside the home folder."""
 CRON_RANGES = ((0, 59), (0, 23), (1, 31), (1, 12), (0, 7))
@@ -37,6 +39,9 @@ def environment() -> dict[str, str]:
         "PIP_DISABLE_PIP_VERSION_CHECK": "1",
         "PYTHONHASHSEED": "0",
         "PYTHONUNBUFFERED": "1",
+        "GIT_CONFIG_COUNT": str(len(GIT)),
+        **{f"GIT_CONFIG_KEY_{place}": key for place, key in enumerate(GIT)},
+        **{f"GIT_CONFIG_VALUE_{place}": value for place, value in enumerate(GIT.values())},
     }
 
 
