@@ -13,13 +13,12 @@ TIME = {
         {name: float(rate) for name, rate in re.findall(r"([A-Za-z][A-Za-z ]*?) (\d\.\d+)", row["others"])},
     )
     for row in read(ROOT / "benchmarks/results/time.csv")
+    if row["cell"] != "many"
 }
 LESS = [
     ("Tripled missing cells", ("beijing", "10", "missing"), "NannyML"),
-    ("Tripled missing cells", ("beijing", "20", "missing"), "NannyML"),
-    ("Shifts", ("year gaps", "50", "shifted"), "Hotelling"),
-    ("Shifts", ("shifts gaps", "50", "shifted"), "Hotelling"),
-    ("Spread", ("independent", "50", "spread"), "plain test"),
+    ("Tripled missing cells", ("weather", "20", "missing"), "NannyML"),
+    ("Shifts", ("shifts", "50", "shifted"), "Hotelling"),
 ]
 
 
@@ -30,6 +29,14 @@ def test_what_falls_short_among_batches(sentence, row, rival):
     assert ours < others[rival], f"docs/guides/time.md, 'What falls short', {sentence}: no longer so for {row}."
 
 
-def test_no_cell_has_300_windows():
-    windows = [int(row["windows"]) for row in read(ROOT / "benchmarks/results/time.csv")]
-    assert max(windows) < 300, "docs/guides/time.md, 'What falls short', Other cells: there is one by now."
+def test_shifts_are_found_more_often_than_by_both_rules():
+    shifted = {row: found for row, found in TIME.items() if row[2] == "shifted" and "in order" not in row[0]}
+    short = {row for row, (ours, others) in shifted.items() if ours < max(others["NannyML"], others["popmon"])}
+    assert not short, f"docs/guides/time.md, 'What falls short', Shifts: not so for {short}."
+
+
+def test_cells_have_300_windows():
+    """Rome, whose weeks are too few, apart."""
+    rows = read(ROOT / "benchmarks/results/time.csv")
+    short = [row for row in rows if int(row["windows"]) < 300 and not row["cell"].startswith(("air", "sens", "many"))]
+    assert not short
