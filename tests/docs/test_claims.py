@@ -40,3 +40,10 @@ def test_cells_have_300_windows():
     rows = read(ROOT / "benchmarks/results/time.csv")
     short = [row for row in rows if int(row["windows"]) < 300 and not row["cell"].startswith(("air", "sens", "many"))]
     assert not short
+
+
+def test_planned_changes_are_found_more_or_less_often_as_the_page_says():
+    found = {row[0].removeprefix("sensitivity "): ours for row, (ours, _) in TIME.items() if row[2] == "as planned"}
+    assert found["uniform-mean"] > 0.85
+    assert max(found["gaussian-covariance"], found["poisson-mean"]) < 0.75
+    assert all(abs(found[kind] - 0.8) <= 0.05 for kind in ("gaussian-mean", "poisson-rho"))
