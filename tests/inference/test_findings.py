@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gapdrift as gd
-from gapdrift.inference.findings import combine_verdict, holm, merge_bins
+from gapdrift.inference.findings import combine_verdict, holm, merge_bins, reference_error
 from gapdrift.results import Finding
 
 
@@ -63,3 +63,29 @@ def test_what_changed_conditions_explain_is_not_made_much_of_by_an_inverse():
     )
     # Forty p-values reach this by chance four times in a thousand.
     assert smallest > 1e-4
+
+
+def hidden(n_rows, rates, rng):
+    return np.where(rng.random((n_rows, 60)) < rates, np.nan, rng.normal(size=(n_rows, 60)))
+
+
+def test_rates_that_differ_by_chance_do_not_make_bins_cautious():
+    rng = np.random.default_rng(0)
+    detector = gd.DriftDetector(random_state=0).fit(hidden(500, 0.2, rng))
+    profile = detector.reference_.profile
+    errors = [
+        reference_error(profile, detector.evidence_, detector.count(hidden(500, rate, rng)))[profile.layout.bins].max()
+        for rate in (0.2, 0.4)
+    ]
+    assert errors[0] < 1.02
+    assert errors[1] > 1.1
+
+
+def test_few_rows_that_miss_much_tell_little_of_the_correlation_of_rates():
+    rng = np.random.default_rng(0)
+    often = np.where(rng.random((1_000, 1)) < 0.03, 0.6, 0.01)
+    known = [
+        gd.DriftDetector(random_state=0).fit(hidden(1_000, rates, rng)).reference_.missing_null.n_effective
+        for rates in (0.1, often)
+    ]
+    assert known[1] < 0.5 * known[0]
