@@ -221,9 +221,8 @@ def reference_error(profile: Profile, reference: Evidence, window: Evidence) -> 
     first, second = (profile.paired[places] for places in layout.pairs)
     pairs = [np.where(first == second, share[first], share[first] * share[second]) for share in (q, p)]
     unlearned = max(1.0 / profile.n_learned - 1.0 / m, 0.0)
-    one, two = observed
-    by_chance = 2.0 * np.sqrt(np.clip(one * (1.0 - one), 0.0, None) * (1.0 / m + 1.0 / n))
-    changed = min(float(np.maximum(np.abs(one - two) - by_chance, 0.0).sum()), 1.0)
+    beyond_chance = np.abs(observed[0] - observed[1]) - 2.0 * _rate_deviation(observed[0], 1.0 / m + 1.0 / n)
+    changed = min(float(np.maximum(beyond_chance, 0.0).sum()), 1.0)
     ratio = np.ones(layout.size)
     shares: list[tuple[slice, Vector, Vector]] = [
         (layout.location, q, p),
@@ -568,9 +567,14 @@ def _rates_together(comparison: Comparison, draws: Matrix) -> Component | None:
 def _equal_rates(comparison: Comparison) -> bool:
     """Whether the missing rates of all columns are equal, or differ by chance only."""
     one, two = comparison.missing_rates
-    scale = comparison.contrast.scale
-    deviation = np.sqrt(np.clip(one * (1.0 - one), 0.0, None) * scale)
+    deviation = _rate_deviation(one, comparison.contrast.scale)
     return bool(np.all(np.abs(one - two) <= np.maximum(EQUAL_RATES, EQUAL_BY_CHANCE * deviation)))
+
+
+def _rate_deviation(rate: Vector, scale: float) -> Vector:
+    """Standard deviation of the difference of two equal rates; ``scale`` is 1/m + 1/n."""
+    found: Vector = np.sqrt(np.clip(rate * (1.0 - rate), 0.0, None) * scale)
+    return found
 
 
 def _draws(null: Null, block: slice) -> Matrix:

@@ -123,15 +123,16 @@ def correlation_of(rows: Matrix) -> Matrix:
     correlation = scaled.T @ scaled / len(rows)
     np.fill_diagonal(correlation, 1.0)
     others = (correlation**2).sum() - len(correlation)
-    weight = share_of_chance(others, int(present.sum()), len(rows))
+    n_present = int(present.sum())
+    weight = share_of_chance(others, n_present * (n_present - 1.0), len(rows))
     shrunk: Matrix = correlation * (1.0 - weight)
     np.fill_diagonal(shrunk, 1.0)
     return shrunk
 
 
-def share_of_chance(squares: float, n_columns: int, n_rows: int) -> float:
-    """Share of the sum of squared correlations between different columns that chance explains, from 0 to 1."""
-    by_chance = n_columns * (n_columns - 1.0) / max(n_rows - 1.0, 1.0)
+def share_of_chance(squares: float, n_pairs: float, n_rows: int) -> float:
+    """Share of the sum of squared correlations of so many ordered pairs that chance explains, from 0 to 1."""
+    by_chance = n_pairs / max(n_rows - 1.0, 1.0)
     return 1.0 if squares <= 0.0 else min(by_chance / squares, 1.0)
 
 

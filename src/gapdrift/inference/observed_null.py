@@ -226,8 +226,7 @@ def _without_chance(together: Vector, own_variance: float, columns: list[_Column
     joined = np.hstack([column.first / np.sqrt(column.shares[0]) for column in columns])
     sizes = np.array([len(column.shares[0]) - 1.0 for column in columns])
     between = float(((joined @ joined.T) ** 2).sum() - sizes.sum())
-    by_chance = (sizes.sum() ** 2 - (sizes**2).sum()) / (len(joined) - 1.0)
-    weight = 1.0 if between <= 0.0 else min(by_chance / between, 1.0)
+    weight = share_of_chance(between, float(sizes.sum() ** 2 - (sizes**2).sum()), len(joined))
     variance = together.var()
     wanted = own_variance + (1.0 - weight) * max(variance - own_variance, 0.0)
     centre = together.mean()
@@ -317,12 +316,13 @@ def _product_p_values(
     products /= np.linalg.norm(products, axis=0)
     sums = weights @ products
     others = float(((products @ products.T) ** 2).sum()) - sums.shape[1]
-    weight = share_of_chance(others, sums.shape[1], len(products))
+    n_products = sums.shape[1]
+    weight = share_of_chance(others, n_products * (n_products - 1.0), len(products))
     if weight > NO_WEIGHT:
         other = np.random.default_rng(6).standard_normal(sums.shape, dtype=np.float32)
         sums = np.sqrt(1.0 - weight) * sums + np.sqrt(weight) * other
     smallest: Vector = 2.0 * ndtr(-np.abs(sums).max(axis=1).astype(float))
-    return smallest, sums.shape[1]
+    return smallest, n_products
 
 
 def _products(crossed: CrossedSums, places: Indices, rows: Single) -> Single:
