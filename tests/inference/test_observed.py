@@ -3,7 +3,9 @@ import pytest
 from scipy.stats import hypergeom
 
 import gapdrift as gd
-from gapdrift.inference.observed import _at_least, _shrink, column_tests, merge_cells
+from gapdrift.inference.combination import effective_number
+from gapdrift.inference.observed import _at_least, _shrink, _worth, column_tests, merge_cells
+from gapdrift.inference.observed_null import _Column, _column_p_values
 from gapdrift.tables.histograms import HistogramAxis
 
 LABELS = HistogramAxis((), (), ("a", "b", "c", "(other)"))
@@ -20,10 +22,11 @@ def parts_of(result):
 
 def test_the_largest_cell_is_hypergeometric():
     before, after = np.array([50.0, 50.0, 0.0, 0.0]), np.array([55.0, 45.0, 12.0, 0.0])
-    (found,) = column_tests((LABELS,), before, after, np.zeros(1), np.array([2.0]))
-    # All twelve values of one cell are in the window: half of that probability, on both sides; three cells, two tests.
+    (found,) = column_tests((LABELS,), before, after, np.zeros(1))
+    # All twelve values of one cell are in the window: half of that probability, on both sides; three cells, and
+    # little more than one test.
     alone = hypergeom.pmf(12, 212, 12, 112)
-    assert found.p_value == pytest.approx(1 - (1 - alone) ** 6, rel=0.01)
+    assert found.p_value == pytest.approx(1 - (1 - alone) ** (3 * 1.04), rel=0.01)
     assert found.effect_size == pytest.approx(0.5 * np.abs(after / 112 - before / 100).sum())
 
 
@@ -43,14 +46,30 @@ def test_categories_spend_their_level(shares):
     found = []
     for _ in range(600):
         before, after = (np.append(rng.multinomial(size, shares), 0.0) for size in (400, 300))
-        # Pearson's statistic and the largest cell are worth about one and a half tests.
-        found += [test.p_value for test in column_tests((LABELS,), before, after, np.zeros(1), np.full(1, 1.3)) if test]
+        found += [test.p_value for test in column_tests((LABELS,), before, after, np.zeros(1)) if test]
     assert 89 <= np.sum(np.array(found) < 0.2) <= 152
 
 
 def test_too_few_values_are_not_tested():
     few = np.array([3.0, 1.0, 0.0, 0.0])
-    assert column_tests((LABELS, HistogramAxis((), (), ())), few, few, np.zeros(2), np.ones(2)) == [None, None]
+    assert column_tests((LABELS, HistogramAxis((), (), ())), few, few, np.zeros(2)) == [None, None]
+
+
+@pytest.mark.parametrize("is_number", [True, False])
+@pytest.mark.parametrize("largest", [0.0, 0.7])
+@pytest.mark.parametrize("n_cells", [2, 3, 7, 20, 80])
+def test_tests_of_one_column_are_worth_what_draws_say(n_cells, largest, is_number):
+    """Numbers of independent tests read off from 40,000 draws, and those of one way of sharing out; within a tenth."""
+    rng = np.random.default_rng(n_cells)
+    shares = np.full(n_cells, 1.0 / n_cells)
+    if largest:
+        shares = np.append(largest, np.full(n_cells - 1, (1.0 - largest) / (n_cells - 1)))
+    noise = rng.normal(size=(40_000, n_cells)) * np.sqrt(shares)
+    sums = noise - noise.sum(axis=1, keepdims=True) * shares
+    column = _Column(is_number, [shares], np.zeros((0, n_cells)))
+    assert effective_number(_column_p_values(column, sums).min(axis=0)) == pytest.approx(
+        _worth(n_cells, is_number=is_number), rel=0.1
+    )
 
 
 @pytest.mark.parametrize(("m", "n"), [(60, 60), (100, 2_000), (2_000, 100)])
@@ -62,7 +81,7 @@ def test_columns_hold_their_level(m, n):
         edges = tuple(np.linspace(-3, 3, 21).tolist())
         axis = HistogramAxis(edges, edges[1:-1], ())
         counts = [np.bincount(axis.cells_of(rng.normal(size=size)), minlength=len(axis)) for size in (m, n)]
-        (found,) = column_tests((axis,), *(side.astype(float) for side in counts), np.zeros(1), np.array([4.0]))
+        (found,) = column_tests((axis,), *(side.astype(float) for side in counts), np.zeros(1))
         alarms += found.p_value < 0.05
     assert alarms <= 35
 

@@ -24,9 +24,6 @@ Sums = Mapping[str, NDArray[np.float64]]
 SHARES = {"values": 0.5, "concept": 0.4, "missingness": 0.1}
 """Shares of the false alarms of a verdict; what was not tested leaves its share to the others."""
 
-NUMBER_TESTS, CLASS_TESTS = 4.0, 2.0
-"""Tests of the distribution of the label: all cells, the largest one; of a number its mean and its waves as well."""
-
 LABEL_SHARE = 0.2
 """Share of those of `values` that the label has."""
 
@@ -290,9 +287,7 @@ def label_finding(axis: HistogramAxis, reference: Vector, window: Vector) -> Fin
     reference, window : (cells,) arrays
         Labels of each cell.
     """
-    (test,) = column_tests(
-        (axis,), reference, window, np.zeros(1), np.array([NUMBER_TESTS if axis.edges else CLASS_TESTS])
-    )
+    (test,) = column_tests((axis,), reference, window, np.zeros(1))
     if test is None:
         reason = f"{window.sum():.0f} row(s) of the window and {reference.sum():.0f} of the reference have a label."
         return Finding("label", None, None, 1.0, None, reason=f"{reason} That is too few to compare them.")

@@ -185,7 +185,7 @@ def make_comparison(
     if crossed.size:
         mechanism = mechanism_test(crossed, crossed_shape, reference.sums["crossed"], window.sums["crossed"])
     explained = explained_by(mechanism.p_values)
-    columns = column_tests(axes, reference.sums["cells"], window.sums["cells"], explained, nulls[2].tests)
+    columns = column_tests(axes, reference.sums["cells"], window.sums["cells"], explained)
     observed = ObservedTests(
         with_levels(columns, axes, reference.facts, window.facts, explained),
         crossed_test(crossed, crossed_shape, reference.sums, window.sums, explained),

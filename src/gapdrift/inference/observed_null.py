@@ -56,8 +56,6 @@ class ObservedNull:
 
     Parameters
     ----------
-    tests : (input columns,) array
-        Independent tests that those of each column are worth.
     is_known : (input columns,) array of bool
         Whether it is known how their distributions depend on each other: not where too little of a column is observed.
     distributions : (draws,) array
@@ -72,7 +70,6 @@ class ObservedNull:
         Products that it is the smallest of.
     """
 
-    tests: Vector
     is_known: Mask
     distributions: Vector
     together: Vector
@@ -82,9 +79,7 @@ class ObservedNull:
 
     def check_stored(self) -> None:
         """Check what was read from a file: draws of p-values."""
-        expect_shape(self.tests, (-1,), "numbers of tests")
-        expect(bool(np.all(self.tests >= 1.0)), "at least one test for each column")
-        expect_shape(self.is_known, (len(self.tests),), "columns that are known")
+        expect_shape(self.is_known, (-1,), "columns that are known")
         for draws in (self.distributions, self.interactions):
             expect_shape(draws, (N_DRAWS,), f"{N_DRAWS} draws")
             expect(bool(np.all((draws >= 0.0) & (draws <= 1.0))), "p-values from 0 to 1")
@@ -189,32 +184,28 @@ class _Column:
 
 def _simulated_columns(
     axes: tuple[HistogramAxis, ...], cells: Indices, weights: Single
-) -> tuple[Vector, Mask, Vector, Vector, int]:
-    """Independent tests that those of each column are worth, which are known, smallest p-values, Fisher's sums."""
-    tests, smallest, together = np.ones(len(axes)), np.ones(N_DRAWS), np.zeros(N_DRAWS)
+) -> tuple[Mask, Vector, Vector, int]:
+    """Which columns are known, smallest p-values, Fisher's sums, and the number of columns that these are of."""
+    smallest, together = np.ones(N_DRAWS), np.zeros(N_DRAWS)
     places = np.unique(np.linspace(0, len(axes) - 1, MAX_SIMULATED).astype(np.intp)).tolist() if axes else []
     merged = {place: _merged_column(axes[place], cells[:, place]) for place in places}
     columns = {place: column for place, column in merged.items() if column is not None}
     is_known = np.ones(len(axes), dtype=bool)
     is_known[[place for place in places if place not in columns]] = False
     if not columns:
-        return tests, is_known, _uniform(2), together, 0
+        return is_known, _uniform(2), together, 0
     ends = np.cumsum([0, *(column.marked.shape[1] for column in columns.values())]).tolist()
     sums = weights @ np.hstack([column.marked for column in columns.values()])
     own_variance = 0.0
-    for start, stop, (place, column) in zip(ends[:-1], ends[1:], columns.items(), strict=True):
-        p_values = _column_p_values(column, sums[:, start:stop])
-        least = p_values.min(axis=0)
-        tests[place] = min(effective_number(least), len(p_values))
-        adjusted = sidak_all(least, tests[place])
+    for start, stop, column in zip(ends[:-1], ends[1:], columns.values(), strict=True):
+        least = _column_p_values(column, sums[:, start:stop]).min(axis=0)
+        adjusted = sidak_all(least, effective_number(least))
         smallest = np.minimum(smallest, adjusted)
         term = -2.0 * np.log(np.maximum(adjusted, SMALLEST_P))
         together += term
         own_variance += term.var()
-    others = np.setdiff1d(np.arange(len(axes)), list(columns))
-    tests[others] = max(tests[list(columns)])
     together = _without_chance(together, own_variance, list(columns.values()))
-    return tests, is_known, smallest, together, len(columns)
+    return is_known, smallest, together, len(columns)
 
 
 def _without_chance(together: Vector, own_variance: float, columns: list[_Column]) -> Vector:

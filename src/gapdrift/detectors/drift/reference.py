@@ -184,7 +184,7 @@ class DriftReference:
         expect(np.isin(_known_entries(profile), self.values_null.entries).all(), "the correlation of the values")
         expect(np.isin(_known_missing(layout), self.missing_null.entries).all(), "the correlation of missingness")
         self.crossed_shape.check_fits(self._counter.crossed)
-        expect(len(self.observed_null.tests) == len(schema.columns), "tests of all columns")
+        expect(len(self.observed_null.is_known) == len(schema.columns), "what is known of all columns")
         with expecting("a reference that counts"):
             counted = self.count(probe_rows(schema))
         self.evidence.check_stored_sums(self.origin, {name: array.shape for name, array in counted.sums.items()})
