@@ -1,12 +1,15 @@
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy.stats import binom
 
 import gapdrift as gd
-from gapdrift.inference.levels import level_counts, level_test
+from gapdrift.inference.levels import cell_counts, level_counts, level_test
+from gapdrift.inference.observed import column_tests
 from gapdrift.tables import facts
+from gapdrift.tables.histograms import HistogramAxis
 
 
 def tally(levels):
@@ -64,3 +67,44 @@ def test_all_of_thousands_of_categories_replaced_is_drift_and_names_the_column()
     assert all(result.drift for result in found)
     assert all(result.features[1].adjusted_p_value < 1e-9 for result in found)
     assert all(result.features[1].n_new_cells == 1_000 for result in found)
+
+
+@pytest.mark.parametrize("n_levels", [5, 9, 20])
+def test_categories_of_a_few_values_hold_their_level(n_levels):
+    """Levels that 25 values happen to have once, or never, against thousands: at most what chance gives of 0.05."""
+    rng = np.random.default_rng(n_levels)
+    trials, alarms = 300, 0
+    for _ in range(trials):
+        small, large = (rng.integers(n_levels, size=size) for size in (25, 4_000))
+        counts = np.bincount(small, minlength=n_levels)
+        order = np.argsort(-counts, kind="stable")
+        kept = [place for place in order if counts[place]]
+        labels = (*map(str, kept), "(other)")
+        # As they are encoded: what the reference has once is counted apart there, and what is new in the window.
+        once = {str(place): 1 for place in kept if counts[place] == 1}
+        after = np.bincount(large, minlength=n_levels)
+        new = {str(place): int(after[place]) for place in range(n_levels) if not counts[place] and after[place]}
+        before = np.array([*(0 if counts[place] == 1 else counts[place] for place in kept), len(once)], dtype=float)
+        window = np.array([*after[kept], sum(new.values())], dtype=float)
+        axis = HistogramAxis((), (), labels)
+        sides = [(row, facts_of(tally)) for row, tally in ((before, once), (window, new))]
+        (test,) = column_tests((axis,), cell_counts((axis,), *sides), np.zeros(1))
+        alarms += test.p_value < 0.05
+    assert alarms <= binom.ppf(0.999, trials, 0.05)
+
+
+def test_each_category_has_a_cell_of_its_own():
+    axis = HistogramAxis((), (), ("a", "b", "(other)"))
+    reference = np.array([7.0, 0.0, 1.0]), facts_of({"b": 1})
+    window = np.array([5.0, 2.0, 4.0]), facts_of({"c": 3, "d": 1})
+    ((before, after),) = cell_counts((axis,), reference, window)
+    assert before.tolist() == [7, 1, 0, 0]
+    assert after.tolist() == [5, 2, 3, 1]
+    # More categories than are kept: they are looked at by `level_test`.
+    pooled = np.array([7.0, 3.0, 4.0]), facts_of({"e": 4})
+    ((before, after),) = cell_counts((axis,), pooled, window)
+    assert (before.tolist(), after.tolist()) == ([7, 3, 4], [5, 2, 4])
+
+
+def facts_of(tally):
+    return replace(facts.empty_facts(1), tallies=(tally,))

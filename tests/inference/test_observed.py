@@ -22,7 +22,7 @@ def parts_of(result):
 
 def test_the_largest_cell_is_hypergeometric():
     before, after = np.array([50.0, 50.0, 0.0, 0.0]), np.array([55.0, 45.0, 12.0, 0.0])
-    (found,) = column_tests((LABELS,), before, after, np.zeros(1))
+    (found,) = column_tests((LABELS,), [(before, after)], np.zeros(1))
     # All twelve values of one cell are in the window: half of that probability, on both sides; three cells, and
     # little more than one test.
     alone = hypergeom.pmf(12, 212, 12, 112)
@@ -46,13 +46,16 @@ def test_categories_spend_their_level(shares):
     found = []
     for _ in range(600):
         before, after = (np.append(rng.multinomial(size, shares), 0.0) for size in (400, 300))
-        found += [test.p_value for test in column_tests((LABELS,), before, after, np.zeros(1)) if test]
+        found += [test.p_value for test in column_tests((LABELS,), [(before, after)], np.zeros(1)) if test]
     assert 89 <= np.sum(np.array(found) < 0.2) <= 152
 
 
 def test_too_few_values_are_not_tested():
     few = np.array([3.0, 1.0, 0.0, 0.0])
-    assert column_tests((LABELS, HistogramAxis((), (), ())), few, few, np.zeros(2)) == [None, None]
+    assert column_tests((LABELS, HistogramAxis((), (), ())), [(few, few), (few[:0], few[:0])], np.zeros(2)) == [
+        None,
+        None,
+    ]
 
 
 @pytest.mark.parametrize("is_number", [True, False])
@@ -81,7 +84,7 @@ def test_columns_hold_their_level(m, n):
         edges = tuple(np.linspace(-3, 3, 21).tolist())
         axis = HistogramAxis(edges, edges[1:-1], ())
         counts = [np.bincount(axis.cells_of(rng.normal(size=size)), minlength=len(axis)) for size in (m, n)]
-        (found,) = column_tests((axis,), *(side.astype(float) for side in counts), np.zeros(1))
+        (found,) = column_tests((axis,), [tuple(side.astype(float) for side in counts)], np.zeros(1))
         alarms += found.p_value < 0.05
     assert alarms <= 35
 

@@ -90,3 +90,16 @@ def test_a_relation_that_is_no_straight_line_is_told_as_such():
     (pair,) = (pair for pair in result.pairs if pair.adjusted_p_value < result.alpha)
     assert not pair.is_straight
     assert pair.effect_size < 0.1
+
+
+def test_fewer_missing_values_do_not_move_what_factors_cannot_tell():
+    """Sixty pairs of copies are too many for a few factors: hidden products have another mean than observed ones."""
+    rng = np.random.default_rng(0)
+
+    def draw(rate):
+        base = rng.normal(size=(1_500, 60))
+        rows = np.hstack([base, base + 0.5 * rng.normal(size=base.shape)])
+        return np.where(rng.random(rows.shape) < rate, np.nan, rows)
+
+    detector = gd.DriftDetector(random_state=0).fit(draw(0.4))
+    assert detector.test(draw(0.0)).values.p_value > 0.01

@@ -287,7 +287,7 @@ def label_finding(axis: HistogramAxis, reference: Vector, window: Vector) -> Fin
     reference, window : (cells,) arrays
         Labels of each cell.
     """
-    (test,) = column_tests((axis,), reference, window, np.zeros(1))
+    (test,) = column_tests((axis,), [(reference, window)], np.zeros(1))
     if test is None:
         reason = f"{window.sum():.0f} row(s) of the window and {reference.sum():.0f} of the reference have a label."
         return Finding("label", None, None, 1.0, None, reason=f"{reason} That is too few to compare them.")

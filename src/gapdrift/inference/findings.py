@@ -11,7 +11,7 @@ from gapdrift.counting.profile import N_AVERAGED, Profile
 from gapdrift.counting.statistics import squares_of, sums_of
 from gapdrift.inference.combination import Component, combine, matched_filter, min_p, sidak, wald
 from gapdrift.inference.contrast import Contrast, Sample, Shape, compare, covariance_of, entry_p_values, standardised
-from gapdrift.inference.levels import with_levels
+from gapdrift.inference.levels import cell_counts, with_levels
 from gapdrift.inference.null import N_DRAWS, Null
 from gapdrift.inference.observed import (
     ColumnTest,
@@ -25,6 +25,7 @@ from gapdrift.inference.observed import (
 )
 from gapdrift.inference.observed_null import ObservedNull
 from gapdrift.inference.pearson import MIN_EXPECTED, SMALLEST_P
+from gapdrift.models.gaussian import FactorPrecision
 from gapdrift.results import Finding
 from gapdrift.tables.histograms import HistogramAxis
 
@@ -68,6 +69,12 @@ CLEARLY = 0.01
 
 NEXT_TO_NOTHING = 0.5
 """Standard deviations of a mean that do not matter."""
+
+FACTOR_ERRORS = 3.0
+"""Standard errors by which factors may miss a correlation beyond what the reference shows."""
+
+MAX_MISSED = 3.0
+"""Standard deviations that factors may miss of a product, at most; beyond it is not compared."""
 
 EQUAL_RATES = 0.02
 """Difference of the missing rates of a column below which they are treated as equal."""
@@ -185,7 +192,8 @@ def make_comparison(
     if crossed.size:
         mechanism = mechanism_test(crossed, crossed_shape, reference.sums["crossed"], window.sums["crossed"])
     explained = explained_by(mechanism.p_values)
-    columns = column_tests(axes, reference.sums["cells"], window.sums["cells"], explained)
+    counts = cell_counts(axes, (reference.sums["cells"], reference.facts), (window.sums["cells"], window.facts))
+    columns = column_tests(axes, counts, explained)
     observed = ObservedTests(
         with_levels(columns, axes, reference.facts, window.facts, explained),
         crossed_test(crossed, crossed_shape, reference.sums, window.sums, explained),
@@ -218,8 +226,7 @@ def reference_error(profile: Profile, reference: Evidence, window: Evidence) -> 
     layout, m, n = profile.layout, reference.n_rows, window.n_rows
     observed = [1.0 - side.sums["missing"] / side.n_rows for side in (reference, window)]
     q, p = (np.maximum(share, 1e-6)[profile.owner] for share in observed)
-    first, second = (profile.paired[places] for places in layout.pairs)
-    pairs = [np.where(first == second, share[first], share[first] * share[second]) for share in (q, p)]
+    pairs = _shares_of_pairs(profile, reference, window)
     unlearned = max(1.0 / profile.n_learned - 1.0 / m, 0.0)
     beyond_chance = np.abs(observed[0] - observed[1]) - 2.0 * _rate_deviation(observed[0], 1.0 / m + 1.0 / n)
     changed = min(float(np.maximum(beyond_chance, 0.0).sum()), 1.0)
@@ -234,6 +241,13 @@ def reference_error(profile: Profile, reference: Evidence, window: Evidence) -> 
         ratio[block] = (two / n + two**2 / (one * m) + (one - two) ** 2 / one * unlearned) / said
     ratio[layout.bins] += changed**2 / min(len(profile.donors), N_AVERAGED) / (1.0 / m + 1.0 / n)
     return np.sqrt(np.maximum(ratio, 1.0))
+
+
+def _shares_of_pairs(profile: Profile, *sides: Evidence) -> list[Vector]:
+    """Share of the rows of each side that have both cells of each product, if they are missing independently."""
+    first, second = (profile.paired[places] for places in profile.layout.pairs)
+    observed = [np.maximum(1.0 - side.sums["missing"] / side.n_rows, 1e-6)[profile.owner] for side in sides]
+    return [np.where(first == second, share[first], share[first] * share[second]) for share in observed]
 
 
 def merge_bins(shares: Vector, n_rows: int, centres: Matrix) -> Matrix:
@@ -483,20 +497,45 @@ def _dependence(comparison: Comparison) -> Component | None:
 
 
 def sound_products(comparison: Comparison) -> Contrast:
-    """Products of expected scores, without what changed conditions explain; those of too few rows are not usable."""
+    """Products of expected scores, without what is explained otherwise; those of too few rows are not usable.
+
+    Changed conditions of missing cells explain some, and changed rates where a few factors tell less than all.
+    """
     profile, layout = comparison.profile, comparison.profile.layout
     pairs = comparison.cautious.part(layout.dependence)
     first, second = (profile.owner[profile.paired[places]] for places in layout.pairs)
     explained = np.maximum(comparison.observed.explained[first], comparison.observed.explained[second])
+    missed = _missed_by_factors(comparison, pairs)
     away = np.maximum(np.abs(standardised(pairs)), 1e-9)
-    pairs = pairs.scaled(np.maximum(away - explained, 0.0) / away)
-    sound = np.ones(len(first), dtype=bool)
+    pairs = pairs.scaled(np.maximum(away - np.maximum(explained, missed), 0.0) / away)
+    # Of which so much is taken off, next to nothing would be found.
+    sound = missed <= MAX_MISSED
     for rates, n_rows in zip(comparison.missing_rates, (pairs.n_reference, pairs.n_window), strict=True):
         share = 1.0 - rates
         sound &= np.where(first == second, share[first], share[first] * share[second]) * n_rows >= MIN_TOGETHER
     learned = _is_learned(comparison)
     sound &= learned[first] & learned[second]
     return replace(pairs, usable=pairs.usable & sound, smooth=pairs.smooth & sound)
+
+
+def _missed_by_factors(comparison: Comparison, pairs: Contrast) -> Vector:
+    """Standard deviations that changed rates may explain of products of which a few factors tell the hidden part.
+
+    Factors cannot tell every correlation, such as that of a column with its copy. Where both cells are observed, in a
+    share q of the reference's rows, a product has the true mean, and elsewhere that of the factors: together they are
+    q (truth - factors) apart from these. With a share p of the window's rows they move by p - q times what the factors
+    miss, which the reference tells up to its error.
+    """
+    profile, reference = comparison.profile, comparison.reference
+    if not isinstance(profile.precision, FactorPrecision) or _equal_rates(comparison):
+        return np.zeros(len(pairs.difference))
+    loadings, noise = profile.precision.loadings[profile.paired], profile.precision.noise[profile.paired]
+    told = loadings @ loadings.T + np.diag(noise)
+    found = (reference.sums["scatter"] + reference.sums["hidden"]) / reference.n_rows
+    q, p = _shares_of_pairs(profile, reference, comparison.window)
+    error = np.sqrt(pairs.variance / reference.n_rows)
+    missed = np.abs(found - told)[profile.layout.pairs] + FACTOR_ERRORS * error
+    return np.asarray(np.abs(p - q) / q * missed / np.sqrt(np.maximum(pairs.variance * pairs.scale, 1e-12)))
 
 
 def _is_learned(comparison: Comparison) -> Mask:

@@ -13,7 +13,7 @@ from gapdrift.inference.observed import ColumnTest, less_surely
 from gapdrift.tables.facts import Facts, Tally, tally_threshold, up_to
 from gapdrift.tables.histograms import HistogramAxis
 
-__all__ = ["MIN_LEVELS", "level_counts", "level_test", "with_levels"]
+__all__ = ["MIN_LEVELS", "cell_counts", "level_counts", "level_test", "with_levels"]
 
 MIN_LEVELS = 20
 """Categories without a matrix column of their own, in the reference, from which they are tested one by one."""
@@ -23,6 +23,50 @@ MIN_CELLS = 5.0
 
 LARGE_VARIANCE = 10.0
 """Variance of the number of new categories from which its distribution is taken as normal."""
+
+
+def cell_counts(
+    axes: tuple[HistogramAxis, ...], reference: tuple[Vector, Facts | None], window: tuple[Vector, Facts | None]
+) -> list[tuple[Vector, Vector]]:
+    """Counts of the cells of each column on both sides; categories that one side lacks have cells of their own.
+
+    Parameters
+    ----------
+    axes : tuple of HistogramAxis
+    reference, window : tuple of array and Facts
+        Counts of all columns, one after the other, and the facts about the same rows.
+
+    Notes
+    -----
+    Categories that the reference has once are encoded as new ones are, so that these have something to be compared
+    with. By themselves they say little: where all of few categories were seen, there is nothing new, however many of
+    them were seen once, and of many categories the one that happened to be absent may be frequent. One by one, given
+    how often each occurs on both sides together, they fall to the sides as coins do.
+    """
+    ends = np.cumsum([0, *map(len, axes)])[1:-1]
+    parts = zip(*(np.split(counts, ends) for counts, _ in (reference, window)), strict=True)
+    if reference[1] is None or window[1] is None:
+        return list(parts)
+    return [
+        _one_by_one(axis.labels, before, after, seen_once, new) if axis.labels else (before, after)
+        for axis, (before, after), seen_once, new in zip(
+            axes, parts, reference[1].tallies, window[1].tallies, strict=True
+        )
+    ]
+
+
+def _one_by_one(
+    labels: tuple[str, ...], before: Vector, after: Vector, seen_once: Tally, new: Tally
+) -> tuple[Vector, Vector]:
+    """Counts with a cell for each category; as they are where the reference has more of them than it keeps."""
+    place_of = {label: place for place, label in enumerate(labels[:-1])}
+    if not place_of.keys() >= seen_once.keys() or tally_threshold(new) is not None:
+        return before, after
+    own = np.zeros(len(labels) - 1)
+    for label, count in seen_once.items():
+        own[place_of[label]] = count
+    rest = np.array([*new.values()], dtype=float)
+    return np.concatenate([before[:-1] + own, np.zeros(len(rest))]), np.concatenate([after[:-1], rest])
 
 
 def level_counts(reference: Tally, window: Tally) -> tuple[Vector, Vector]:
@@ -87,7 +131,8 @@ def with_levels(
         return tests
     found = list(tests)
     for place, (before, after) in enumerate(zip(reference.tallies, window.tallies, strict=True)):
-        test, levels = tests[place], level_test(before, after) if axes[place].labels else None
+        are_pooled = not set(axes[place].labels) >= before.keys()
+        test, levels = tests[place], level_test(before, after) if are_pooled and axes[place].labels else None
         if levels is not None:
             p_value = float(less_surely(np.array([levels.p_value]), explained[place])[0])
             # Without a category of its own, a column has nothing else to be tested by.

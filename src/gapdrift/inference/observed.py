@@ -5,7 +5,7 @@ rates, or under the same conditions on both. Where the conditions changed, as `m
 explain is taken off (`explained_by`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, NamedTuple
 
@@ -161,22 +161,20 @@ class CrossedTest(NamedTuple):
 
 
 def column_tests(
-    axes: tuple[HistogramAxis, ...], reference: Vector, window: Vector, explained: Vector
+    axes: tuple[HistogramAxis, ...], counts: Sequence[tuple[Vector, Vector]], explained: Vector
 ) -> list[ColumnTest | None]:
     """Test of each input column by the counts of its cells; None where too little is observed.
 
     Parameters
     ----------
     axes : tuple of HistogramAxis
-    reference, window : (cells,) arrays
-        Counts of all columns, one after the other.
+    counts : sequence of (array, array)
+        Of the cells of each column in the reference and in the window.
     explained : (input columns,) array
         From `explained_by`.
     """
-    ends = np.cumsum([0, *map(len, axes)]).tolist()
     found = []
-    for axis, start, stop, away in zip(axes, ends[:-1], ends[1:], explained, strict=True):
-        before, after = reference[start:stop], window[start:stop]
+    for axis, (before, after), away in zip(axes, counts, explained, strict=True):
         enough = min(before.sum(), after.sum()) >= MIN_VALUES and np.count_nonzero(before + after) > 1
         found.append(_column_test(axis, before, after, away) if enough else None)
     return found
@@ -209,6 +207,8 @@ def _worth(n_cells: int, *, is_number: bool) -> float:
 def merge_cells(counts: Vector, least: float, *, ordered: bool) -> Indices:
     """Group of each cell, so that each group has enough; cells that have an order are merged from the left.
 
+    Others are merged with all that have too little, and with the next larger one where these have too little together.
+
     Examples
     --------
     >>> merge_cells(np.array([9.0, 1.0, 1.0, 9.0, 1.0]), 5.0, ordered=True)
@@ -216,6 +216,8 @@ def merge_cells(counts: Vector, least: float, *, ordered: bool) -> Indices:
     """
     if not ordered:
         rare = counts < least
+        if 0.0 < counts[rare].sum() < least and not rare.all():
+            rare |= counts == counts[~rare].min()
         groups = np.where(rare, 0, np.cumsum(~rare))
         return np.unique(groups, return_inverse=True)[1].astype(np.intp)
     groups, current, total = np.empty(len(counts), dtype=np.intp), 0, 0.0
@@ -381,7 +383,7 @@ def _shrink(logarithms: Vector, noise: Vector) -> Vector:
     """
     mean = logarithms.mean()
     between = max(float(logarithms.var() - noise.mean()), 0.0)
-    return np.asarray(mean + (logarithms - mean) * between / (between + noise))
+    return np.asarray(mean + (logarithms - mean) * between / np.maximum(between + noise, 1e-12))
 
 
 def crossed_test(
