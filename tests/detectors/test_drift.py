@@ -167,6 +167,21 @@ def test_many_columns(rng):
     assert fitted.test(draw(shift=1.0)).drift is True
 
 
+def test_rows_that_factors_were_learned_from_are_not_put_into_bins_along_them(rng):
+    """Independent columns: the one factor that is found follows the reference's own noise."""
+
+    def draw():
+        rows = rng.normal(size=(1_000, 100))
+        return np.where(rng.random(rows.shape) < 0.5, np.nan, rows)
+
+    fitted = detector().fit(draw())
+    assert isinstance(fitted.reference_.profile.precision, FactorPrecision)
+    assert not fitted.reference_.profile.apart
+    values = fitted.test(draw()).values
+    assert "bins" not in {part.name for part in values.parts}
+    assert values.p_value > 0.001
+
+
 def test_duplicate_columns_and_ties(rng):
     def draw():
         first = np.round(rng.normal(size=400))
