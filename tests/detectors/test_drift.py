@@ -170,16 +170,19 @@ def test_many_columns(rng):
 def test_rows_that_factors_were_learned_from_are_not_put_into_bins_along_them(rng):
     """Independent columns: the one factor that is found follows the reference's own noise."""
 
-    def draw():
-        rows = rng.normal(size=(1_000, 100))
+    def draw(n_rows):
+        rows = rng.normal(size=(n_rows, 90))
         return np.where(rng.random(rows.shape) < 0.5, np.nan, rows)
 
-    fitted = detector().fit(draw())
-    assert isinstance(fitted.reference_.profile.precision, FactorPrecision)
+    fitted, of_few = detector().fit(draw(2_500)), detector().fit(draw(1_000))
+    for each in (fitted, of_few):
+        assert isinstance(each.reference_.profile.precision, FactorPrecision)
+        assert each.test(draw(1_000)).values.p_value > 0.001
     assert not fitted.reference_.profile.apart
-    values = fitted.test(draw()).values
-    assert "bins" not in {part.name for part in values.parts}
-    assert values.p_value > 0.001
+    assert "bins" not in {part.name for part in fitted.test(draw(1_000)).values.parts}
+    # Ten observed cells for each column are too few: one half is learned from, the other compared, in bins too.
+    assert of_few.reference_.profile.apart
+    assert "bins" in {part.name for part in of_few.test(draw(1_000)).values.parts}
 
 
 def test_duplicate_columns_and_ties(rng):
@@ -302,6 +305,21 @@ def test_gross_drift_of_a_level_is_found_in_small_windows(rng, m, n, before):
     reference = {"x": rng.normal(size=m), "y": rng.normal(size=m), "c": levels[before]}
     window = {"x": rng.normal(size=n), "y": rng.normal(size=n), "c": np.full(n, "b" if before == "rare" else "z")}
     assert detector().fit(reference).test(window).drift is True
+
+
+def test_columns_that_happen_to_be_constant_are_not_compared_by_their_mean(rng):
+    """Of 50 columns with 1 % of other values, those that a small reference has once or never: no window has as few."""
+
+    def draw(n_rows):
+        rows = rng.normal(size=(n_rows, 50))
+        return np.where(rng.random(rows.shape) < 0.01, rows, 0.0)
+
+    alarms = 0
+    for _ in range(12):
+        values = detector().fit(draw(300)).test(draw(5_000)).values
+        alarms += any(part.name == "location" and part.p_value < 0.05 for part in values.parts)
+    # 12 trials of a rate of 0.05 give more once in a thousand times.
+    assert alarms <= 3
 
 
 def test_a_constant_that_moves_both_ways_is_found(rng):

@@ -4,6 +4,7 @@ import pytest
 import gapdrift as gd
 from gapdrift.inference.combination import effective_number
 from gapdrift.inference.null import N_DRAWS, Null, correlation_of
+from gapdrift.inference.observed import column_tests
 from gapdrift.inference.observed_null import ObservedNull, _weights
 
 
@@ -82,3 +83,24 @@ def test_columns_of_which_too_little_is_known_are_not_taken_together():
     assert null.is_known.tolist() == [True, True] + [False] * 10
     p_values = np.array([0.5, 0.5, *[0.1] * 10])
     assert null.distributions_test(p_values, np.arange(12)).p_value > 0.3
+
+
+@pytest.mark.parametrize("correlation", [0.3, 0.85])
+def test_sums_over_columns_that_go_together_vary_as_the_draws_say(correlation):
+    rng = np.random.default_rng(0)
+
+    def draw():
+        return np.sqrt(correlation) * rng.normal(size=(400, 1)) + np.sqrt(1 - correlation) * rng.normal(size=(400, 20))
+
+    reference = gd.DriftDetector(random_state=0).fit(draw()).reference_
+    axes, sums = reference.histogram_axes, []
+    for _ in range(200):
+        sides = draw(), draw()
+        counts = [
+            tuple(np.bincount(axis.cells_of(side[:, place]), minlength=len(axis)).astype(float) for side in sides)
+            for place, axis in enumerate(axes)
+        ]
+        sums.append(-2.0 * sum(np.log(test.p_value) for test in column_tests(axes, counts, np.zeros(20))))
+    # Standard deviations of 200 sums with long tails are within a third of the true one.
+    assert reference.observed_null.together.std() == pytest.approx(np.std(sums), rel=0.33)
+    assert reference.observed_null.together.mean() == pytest.approx(np.mean(sums), rel=0.15)

@@ -10,7 +10,16 @@ from gapdrift.counting.observed import CrossedSums
 from gapdrift.counting.profile import N_AVERAGED, Profile
 from gapdrift.counting.statistics import squares_of, sums_of
 from gapdrift.inference.combination import Component, combine, matched_filter, min_p, sidak, wald
-from gapdrift.inference.contrast import Contrast, Sample, Shape, compare, covariance_of, entry_p_values, standardised
+from gapdrift.inference.contrast import (
+    SMALLEST_VARIANCE,
+    Contrast,
+    Sample,
+    Shape,
+    compare,
+    covariance_of,
+    entry_p_values,
+    standardised,
+)
 from gapdrift.inference.levels import cell_counts, with_levels
 from gapdrift.inference.null import N_DRAWS, Null
 from gapdrift.inference.observed import (
@@ -57,6 +66,9 @@ BINS_WEIGHT, INTERACTIONS_WEIGHT = 0.5, 0.4
 
 ROWS_PER_COLUMN = 4
 """Rows that a model is learned from, for each matrix column, below which it fits them better than any others."""
+
+ROWS_PER_FACTOR_COLUMN = 10
+"""The same of a model of a few factors and noise."""
 
 ROWS_PER_KNOWN_COLUMN = 10
 """The same, below which it says too little of cells that are missing at other values than those it was learned from."""
@@ -185,7 +197,8 @@ def make_comparison(
     reference, window : Evidence
     """
     shape, crossed_shape = shapes
-    contrast = compare(_sample_of(profile, reference), _sample_of(profile, window), shape)
+    sides = _sample_of(profile, reference), _sample_of(profile, window)
+    contrast = compare(*sides, _as_rare_as_both(profile, shape, *sides))
     cautious = contrast.scaled(1.0 / reference_error(profile, reference, window))
     crossed = CrossedSums(profile.owner, profile.is_category, len(axes))
     mechanism = Mechanism(np.ones(len(axes)), np.zeros(len(axes)))
@@ -209,6 +222,22 @@ def _sample_of(profile: Profile, side: Evidence) -> Sample:
     observed[layout.location] -= side.sums["missing"][profile.owner]
     sums, plain = sums_of(layout, side.sums), sums_of(layout, side.sums, hidden=False)
     return Sample(side.n_rows, sums, plain, squares_of(layout, side.sums), observed)
+
+
+def _as_rare_as_both(profile: Profile, shape: Shape, reference: Sample, window: Sample) -> Shape:
+    """Shape of the statistics where values are as rare as they are on both sides together.
+
+    Of columns that are nearly constant, those would otherwise be compared in which a small reference happens to have
+    other values often, and no window would have as many. Their variance is the share of these values, their kurtosis
+    its inverse.
+    """
+    place, total = profile.layout.location, reference.n_rows + window.n_rows
+    sums, squares = reference.sums[place] + window.sums[place], reference.squares[place] + window.squares[place]
+    common = np.maximum(squares / total - (sums / total) ** 2, SMALLEST_VARIANCE)
+    own = reference.squares[place] / reference.n_rows - reference.means[place] ** 2
+    ratio = np.ones(len(shape.kurtosis))
+    ratio[place] = np.maximum(own / common, 1.0)
+    return replace(shape, skewness=shape.skewness * np.sqrt(ratio), kurtosis=shape.kurtosis * ratio)
 
 
 def reference_error(profile: Profile, reference: Evidence, window: Evidence) -> Vector:

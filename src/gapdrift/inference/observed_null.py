@@ -9,7 +9,7 @@ from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import chdtrc, ndtr
+from scipy.special import chdtrc, gammaincc, ndtr
 
 from gapdrift._typing import Indices, Mask, Matrix, Vector
 from gapdrift.counting.observed import TRIPLE_REACH, CrossedSums
@@ -110,16 +110,30 @@ class ObservedNull:
         return None if found is None else replace(found, degrees_of_freedom=number)
 
     def _all_columns(self, p_values: Vector) -> Component:
-        """Fisher's test; its sum is a scaled chi-square with the mean and the variance of the draws."""
-        mean, variance = self.together.mean(), max(self.together.var(), 1e-9)
-        scale, freedom = variance / (2.0 * mean), 2.0 * mean**2 / variance
-        now = freedom * len(p_values) / self.n_columns
-        found = float(chdtrc(now, -2.0 * np.log(np.maximum(p_values, SMALLEST_P)).sum() / scale))
-        return Component("distributions", found, chdtrc(freedom, self.together / scale))
+        """Fisher's test; its sum has a gamma distribution with the mean, variance and skewness of the draws.
+
+        Columns that go together make small p-values together: the tail is longer than that of a chi-square with the
+        same mean and variance, which is the least that is taken.
+        """
+        centre, deviation = float(self.together.mean()), max(float(self.together.std()), 1e-6)
+        skewness = float((((self.together - centre) / deviation) ** 3).mean())
+        skewness = max(skewness, 2.0 * deviation / max(centre, 1e-6))
+        ratio = len(p_values) / self.n_columns
+        found = -2.0 * np.log(np.maximum(p_values, SMALLEST_P)).sum()
+        standard = (found - ratio * centre) / (np.sqrt(ratio) * deviation)
+        p_value = float(_gamma_tail(standard, skewness / np.sqrt(ratio)))
+        return Component("distributions", p_value, _gamma_tail((self.together - centre) / deviation, skewness))
 
     def interactions_test(self, smallest: float, number: int) -> Component:
         """Test of all products by the smallest p-value of so many."""
         return _smallest("interactions", smallest, number, self.interactions, self.n_products)
+
+
+def _gamma_tail(standard: Vector | float, skewness: float) -> Vector:
+    """Probability that a gamma distribution of mean 0, variance 1 and this skewness exceeds some numbers."""
+    shape = 4.0 / skewness**2
+    found: Vector = gammaincc(shape, np.maximum(shape + np.sqrt(shape) * np.asarray(standard), 0.0))
+    return found
 
 
 def _smallest(name: str, smallest: float, number: int, simulated: Vector, n_simulated: int) -> Component:
@@ -176,53 +190,53 @@ class _Column:
     shares: list[Vector]
     marked: Single
 
-    @property
-    def first(self) -> Single:
-        """The part of the first way of merging."""
-        return self.marked[:, : len(self.shares[0])]
-
 
 def _simulated_columns(
     axes: tuple[HistogramAxis, ...], cells: Indices, weights: Single
 ) -> tuple[Mask, Vector, Vector, int]:
     """Which columns are known, smallest p-values, Fisher's sums, and the number of columns that these are of."""
-    smallest, together = np.ones(N_DRAWS), np.zeros(N_DRAWS)
     places = np.unique(np.linspace(0, len(axes) - 1, MAX_SIMULATED).astype(np.intp)).tolist() if axes else []
     merged = {place: _merged_column(axes[place], cells[:, place]) for place in places}
     columns = {place: column for place, column in merged.items() if column is not None}
     is_known = np.ones(len(axes), dtype=bool)
     is_known[[place for place in places if place not in columns]] = False
     if not columns:
-        return is_known, _uniform(2), together, 0
-    ends = np.cumsum([0, *(column.marked.shape[1] for column in columns.values())]).tolist()
-    sums = weights @ np.hstack([column.marked for column in columns.values()])
-    own_variance = 0.0
-    for start, stop, column in zip(ends[:-1], ends[1:], columns.values(), strict=True):
-        least = _column_p_values(column, sums[:, start:stop]).min(axis=0)
-        adjusted = sidak_all(least, effective_number(least))
-        smallest = np.minimum(smallest, adjusted)
-        term = -2.0 * np.log(np.maximum(adjusted, SMALLEST_P))
-        together += term
-        own_variance += term.var()
-    together = _without_chance(together, own_variance, list(columns.values()))
-    return is_known, smallest, together, len(columns)
+        return is_known, _uniform(2), np.zeros(N_DRAWS), 0
+    found = _adjusted_p_values(list(columns.values()), weights)
+    return is_known, found.min(axis=0), _without_chance(list(columns.values()), weights, found), len(columns)
 
 
-def _without_chance(together: Vector, own_variance: float, columns: list[_Column]) -> Vector:
-    """Sums over columns, with the variance that they have where columns go together no more than chance explains.
+def _adjusted_p_values(columns: list[_Column], weights: Single) -> Matrix:
+    """p-value of each column for each draw: the smallest of its tests, for their number. (columns, draws)."""
+    ends = np.cumsum([column.marked.shape[1] for column in columns])[:-1]
+    sums = np.split(weights @ np.hstack([column.marked for column in columns]), ends, axis=1)
+    smallest = (_column_p_values(column, part).min(axis=0) for column, part in zip(columns, sums, strict=True))
+    return np.stack([sidak_all(least, effective_number(least)) for least in smallest])
 
-    Cells of many columns are many more than the rows that are weighed, so that all sums of their weights are somewhat
-    alike: the sum over 20 independent columns would vary four times as much as it does.
+
+def _without_chance(columns: list[_Column], weights: Single, p_values: Matrix) -> Vector:
+    """Fisher's sums over columns, with the variance that they have without what chance explains.
+
+    Rows that are weighed are few, and cells of many columns are more: by chance all sums of weights are somewhat alike,
+    and sums over 20 independent columns would vary four times as much as they do. By how much more is seen where the
+    rows of each column are shifted against those of the others, so that nothing goes together but by chance.
     """
-    joined = np.hstack([column.first / np.sqrt(column.shares[0]) for column in columns])
-    sizes = np.array([len(column.shares[0]) - 1.0 for column in columns])
-    between = float(((joined @ joined.T) ** 2).sum() - sizes.sum())
-    weight = share_of_chance(between, float(sizes.sum() ** 2 - (sizes**2).sum()), len(joined))
-    variance = together.var()
-    wanted = own_variance + (1.0 - weight) * max(variance - own_variance, 0.0)
-    centre = together.mean()
-    found: Vector = np.maximum(centre + (together - centre) * np.sqrt(wanted / max(variance, 1e-9)), 0.0)
-    return found
+    terms = -2.0 * np.log(np.maximum(p_values, SMALLEST_P))
+    together: Vector = terms.sum(axis=0)
+    own = float(terms.var(axis=1).sum())
+    if len(columns) < 2:
+        return together
+    n_rows = len(columns[0].marked)
+    shifts = np.linspace(0, n_rows, len(columns), endpoint=False).astype(np.intp)
+    shifted = [
+        replace(column, marked=np.roll(column.marked, shift, axis=0))
+        for column, shift in zip(columns, shifts.tolist(), strict=True)
+    ]
+    by_chance = -2.0 * np.log(np.maximum(_adjusted_p_values(shifted, weights), SMALLEST_P))
+    chance = float(by_chance.sum(axis=0).var() - by_chance.var(axis=1).sum())
+    centre, variance = together.mean(), float(together.var())
+    wanted = max(variance - max(chance, 0.0), own)
+    return np.asarray(np.maximum(centre + (together - centre) * np.sqrt(wanted / max(variance, 1e-9)), 0.0))
 
 
 @cache

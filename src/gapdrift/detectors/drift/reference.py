@@ -23,6 +23,7 @@ from gapdrift.inference.contrast import ROWS_PER_KURTOSIS, SMALLEST_VARIANCE, Sh
 from gapdrift.inference.findings import (
     MAX_CORRELATED,
     ROWS_PER_COLUMN,
+    ROWS_PER_FACTOR_COLUMN,
     Comparison,
     FeatureTests,
     combine_verdict,
@@ -37,6 +38,7 @@ from gapdrift.inference.observed import ROWS_PER_HEAVINESS, CrossedShape, descri
 from gapdrift.inference.observed_null import ObservedNull, describe_observed
 from gapdrift.inference.pairs import pair_tests
 from gapdrift.inference.pearson import SMALLEST_P
+from gapdrift.models.gaussian import has_factors
 from gapdrift.models.partition import ObservedBins, observe_bins
 from gapdrift.persistence.records import expect, expect_shape, expecting, stored
 from gapdrift.results import BinFinding, DriftResult, FeatureFinding, Finding
@@ -286,9 +288,11 @@ def _split(rows: Encoded, schema: Schema, rng: np.random.Generator) -> tuple[Enc
 
     Both are all rows, unless columns are many for the rows, or for what is observed of them: a model then fits the
     rows it was learned from better than any others, and would take every window for drift. One half is learned from,
-    the other compared.
+    the other compared. A few factors follow the noise of these rows sooner than a full covariance does, which is drawn
+    towards independence.
     """
-    if len(schema.owner) * ROWS_PER_COLUMN <= len(rows) * (1.0 - rows.missing.mean()):
+    wanted = ROWS_PER_FACTOR_COLUMN if has_factors(rows.values) else ROWS_PER_COLUMN
+    if len(schema.owner) * wanted <= len(rows) * (1.0 - rows.missing.mean()):
         return rows, rows, ()
     order = rng.permutation(len(rows))
     half = len(rows) // 2
@@ -326,7 +330,7 @@ def _describe(profile: Profile, counter: Counter, rows: Encoded, rng: np.random.
     found = counter.rows(rows, hidden=profile.direct)
     missing = missing_statistics(layout, rows.missing, profile.missing_paired)
     powers = power_means(layout, found.location, profile.paired, found.bins, missing)
-    shape = _shape(profile, powers, n_rows)
+    shape = _shape(profile, powers, n_rows, len(rows))
     statistics = _known_statistics(profile, found)
     values = Null(_known_entries(profile), correlation_of(statistics), _n_effective(profile, statistics, shape))
     entries = _known_missing(layout)
@@ -380,7 +384,7 @@ def _n_effective(profile: Profile, statistics: Matrix, shape: Shape) -> int:
     return effective_sample_size(statistics[:, block][:, light])
 
 
-def _shape(profile: Profile, powers: Matrix, n_rows: int) -> Shape:
+def _shape(profile: Profile, powers: Matrix, n_rows: int, n_described: int) -> Shape:
     layout = profile.layout
     variance, skewness, kurtosis = shape_of(powers)
     indicator = np.zeros(layout.size, dtype=bool)
@@ -401,6 +405,12 @@ def _shape(profile: Profile, powers: Matrix, n_rows: int) -> Shape:
     least = np.where(first == second, SQUARE_KURTOSIS, PRODUCT_KURTOSIS)
     kurtosis[layout.dependence] = np.maximum(kurtosis[layout.dependence], least)
     degenerate = _degenerate(profile, powers[0], variance)
+    # A number that the reference has once, or never, may be one of many others that are as rare: a column that is
+    # nearly constant would be an indicator where it happens to have few of them. Its counts tell what there is to tell.
+    observed = 1.0 - powers[0][layout.rates][profile.owner]
+    rarer = np.minimum(share, 1.0 - share)[layout.location] * observed * n_described
+    indicator[layout.location] &= profile.is_category | (rarer > 1.5)
+    kurtosis[layout.location][~profile.is_category & (rarer <= 1.5)] = np.inf
     degenerate[layout.dependence] |= kurtosis[layout.dependence] * ROWS_PER_HEAVINESS > n_rows
     return Shape(skewness, kurtosis, indicator, unit, offset, degenerate)
 

@@ -36,6 +36,7 @@ __all__ = [
     "find_patterns",
     "fit_gaussian",
     "fitted_rows",
+    "has_factors",
     "precision_of",
 ]
 
@@ -145,6 +146,11 @@ def _subsample(values: Floats, max_rows: int, rng: np.random.Generator | None) -
     rng = np.random.default_rng(0) if rng is None else rng
     kept: Floats = values[np.sort(rng.choice(len(values), n_kept, replace=False, shuffle=False))]
     return kept
+
+
+def has_factors(values: Floats) -> bool:
+    """Whether `fit_gaussian` fits a few factors and noise to these rows, by default."""
+    return not _is_dense(values, None)
 
 
 def _is_dense(values: Floats, rank: int | None) -> bool:
