@@ -201,7 +201,7 @@ def make_comparison(
     contrast = compare(*sides, _as_rare_as_both(profile, shape, *sides))
     cautious = contrast.scaled(1.0 / reference_error(profile, reference, window))
     crossed = CrossedSums(profile.owner, profile.is_category, len(axes))
-    mechanism = Mechanism(np.ones(len(axes)), np.zeros(len(axes)))
+    mechanism = Mechanism.unchanged(len(axes))
     if crossed.size:
         mechanism = mechanism_test(crossed, crossed_shape, reference.sums["crossed"], window.sums["crossed"])
     explained = explained_by(mechanism.p_values)
@@ -466,7 +466,7 @@ def _location(comparison: Comparison) -> Component | None:
     of their observed cells.
     """
     profile, layout = comparison.profile, comparison.profile.layout
-    location = comparison.cautious.part(layout.location)
+    location = comparison.cautious.part(layout.location).scaled(_line_error(comparison))
     if _conditions_changed(comparison):
         is_straight = comparison.observed.mechanism.bent < NEXT_TO_NOTHING
         known = (_is_well_known(comparison) & is_straight)[profile.owner]
@@ -484,6 +484,20 @@ def _location(comparison: Comparison) -> Component | None:
         return together
     often = replace(location, usable=location.usable & location.smooth)
     return combine("location", [(together, 0.5), (min_p("location", often, draws), 0.5)])
+
+
+def _line_error(comparison: Comparison) -> Vector:
+    """Factors by which the location counts less where a column is missing at other values than before.
+
+    Its missing cells are filled along a line whose slope the reference knows to 1 / (q L) only, with a share q of
+    observed cells of the L rows that it was learned from. Where the others moved by d in the rows that have the column,
+    a share p of them, they moved by p d in those that are filled on average: that varies by (p d)^2 / (q L) besides.
+    """
+    profile, m, n = comparison.profile, comparison.reference.n_rows, comparison.window.n_rows
+    q, p = (np.maximum(1.0 - rates, 1e-6) for rates in comparison.missing_rates)
+    said = (q * m + p * n) / (m + n) * (1.0 / m + 1.0 / n)
+    besides = (np.maximum(p, q) * comparison.observed.mechanism.moved) ** 2 / (q * profile.n_learned)
+    return np.asarray(1.0 / np.sqrt(1.0 + besides / said)[profile.owner])
 
 
 def _paired_covariance(comparison: Comparison) -> Matrix:

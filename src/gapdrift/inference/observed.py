@@ -460,10 +460,19 @@ class Mechanism(NamedTuple):
     p_values : (input columns,) array
     bent : (input columns,) array
         Standard deviations by which what changed may move a column beside what a straight line says of it, about.
+    moved : (input columns,) array
+        By how much the means of others over the rows that have a column moved beyond chance, the largest, in standard
+        deviations of one row.
     """
 
     p_values: Vector
     bent: Vector
+    moved: Vector
+
+    @classmethod
+    def unchanged(cls, n_inputs: int) -> "Mechanism":
+        """Of columns that are missing at the same values as before."""
+        return cls(np.ones(n_inputs), np.zeros(n_inputs), np.zeros(n_inputs))
 
 
 def mechanism_test(crossed: CrossedSums, shape: CrossedShape, reference: Matrix, window: Matrix) -> Mechanism:
@@ -483,7 +492,7 @@ def mechanism_test(crossed: CrossedSums, shape: CrossedShape, reference: Matrix,
     """
     size, owner = crossed.n_columns + len(crossed.numbers), crossed_owner(crossed)
     if not size:
-        return Mechanism(np.ones(crossed.n_inputs), np.zeros(crossed.n_inputs))
+        return Mechanism.unchanged(crossed.n_inputs)
     few = np.maximum(MIN_MISSING, shape.own_kurtosis * ROWS_PER_HEAVINESS)[:, None]
     before, after = (_shifts(matrix, size, owner, few) for matrix in (reference, window))
     total = np.maximum(before.n_rows + after.n_rows, 1.0)
@@ -498,7 +507,10 @@ def mechanism_test(crossed: CrossedSums, shape: CrossedShape, reference: Matrix,
     numbers = usable.sum(axis=0)
     p_values = np.where(numbers > 0, sidak_all(tails.min(axis=0), np.maximum(numbers, 1)), 1.0)
     bent = (away[crossed.n_columns :] * _bend(crossed, reference)).max(axis=0, initial=0.0)
-    return Mechanism(p_values, np.where(p_values < CHANGED, bent, 0.0))
+    plain = (np.where(usable, factor, 0.0) * np.maximum(away**2 - 1.0, 0.0))[: crossed.n_columns]
+    moved = np.sqrt(plain.max(axis=0, initial=0.0))
+    changed = p_values < CHANGED
+    return Mechanism(p_values, np.where(changed, bent, 0.0), np.where(changed, moved, 0.0))
 
 
 def _bend(crossed: CrossedSums, matrix: Matrix) -> Matrix:
