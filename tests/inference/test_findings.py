@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
-from scipy.special import ndtr
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import ndtr
 
 import gapdrift as gd
 from gapdrift.inference.findings import combine_verdict, holm, merge_bins, reference_error
