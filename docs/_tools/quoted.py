@@ -11,7 +11,15 @@ from docs._tools.results import mean, read
 
 def quotes(folder: Path) -> dict[str, str]:
     """Figures by the names under which pages quote them."""
-    return calibration(folder) | power(folder) | lines(folder) | peers(folder) | service(folder) | time(folder)
+    return (
+        calibration(folder)
+        | kept(folder)
+        | power(folder)
+        | lines(folder)
+        | peers(folder)
+        | service(folder)
+        | time(folder)
+    )
 
 
 def calibration(folder: Path) -> dict[str, str]:
@@ -23,6 +31,15 @@ def calibration(folder: Path) -> dict[str, str]:
         "calibration_trials": f"{trials:,}",
         "calibration_command": f"`{command} --csv benchmarks/results/calibration.csv`",
         "calibration_scatter": f"{math.sqrt(0.05 * 0.95 / trials):.3f}",
+    }
+
+
+def kept(folder: Path) -> dict[str, str]:
+    """False alarms of drawn cases that are among the limits, with the trials that they are of."""
+    rows = {row["case"].removeprefix("drawn "): row for row in read(folder / "kept-nulls.csv")}
+    return {
+        f"kept_{seed}": f"{float(rows[seed]['0.05']):.3f} in {rows[seed]['trials']} trials"
+        for seed in ("60894", "61109")
     }
 
 

@@ -16,6 +16,8 @@ from docs._tools.provenance import describe, describe_commit
 
 Row = dict[str, str]
 
+LEVELS = ("0.05", "0.01")
+
 
 def read(path: Path) -> list[Row]:
     """Rows of a CSV file, by the names of its columns."""
@@ -66,8 +68,7 @@ def calibration(folder: Path) -> dict[str, str]:
     null = [row for row in rows if row["case"].startswith("null")]
     changed = [row for row in rows if not row["case"].startswith("null")]
     rates = [row for row in changed if row["case"].startswith(("rate", "limit"))]
-    levels = ("0.05", "0.01")
-    summary = ", ".join(f"{mean(null, f'verdict {level}'):.3f} at alpha {level}" for level in levels)
+    summary = ", ".join(f"{mean(null, f'verdict {level}'):.3f} at alpha {level}" for level in LEVELS)
     single = sorted(float(row["verdict 0.05"]) for row in null)
     missed = sum(row["bars"] != "ok" for row in rows)
     trials = " to ".join(
@@ -77,7 +78,7 @@ def calibration(folder: Path) -> dict[str, str]:
         f"\nOver all {len(null)} null cases ({trials} trials each) the verdict alarms in {summary}; in single cases "
         f"from {single[0]:.3f} to {single[-1]:.3f} at 0.05. Bars missed, in this table and the next: {missed}.\n"
     )
-    shown = [[row["case"], *(f"{float(row[f'verdict {level}']):.3f}" for level in levels)] for row in null]
+    shown = [[row["case"], *(f"{float(row[f'verdict {level}']):.3f}" for level in LEVELS)] for row in null]
     pairs = ["case", "values, alpha 0.05", "missingness, alpha 0.05"]
     return {
         "calibration-null": markdown(["case", "alpha 0.05", "alpha 0.01"], shown) + sentence,
@@ -88,6 +89,25 @@ def calibration(folder: Path) -> dict[str, str]:
 
 def _pair(row: Row) -> list[str]:
     return [row["case"], *(f"{float(row[name]):.3f}" for name in ("values 0.05", "missingness 0.05"))]
+
+
+def kept(folder: Path) -> str:
+    """False alarms of the drawn cases that once failed."""
+    rows = read(folder / "kept-nulls.csv")
+    rows.sort(key=lambda row: -float(row["0.05"]))
+    cells = [
+        [
+            row["case"].removeprefix("drawn "),
+            row["description"],
+            row["judged"],
+            *(f"{float(row[a]):.3f}" for a in LEVELS),
+        ]
+        for row in rows
+    ]
+    rates = " and ".join(f"{mean(rows, level):.3f} at {level}" for level in LEVELS)
+    trials = rows[0]["trials"]
+    sentence = f"\nOver all {len(rows)} cases, of {trials} trials each, false alarms are {rates}.\n"
+    return markdown(["seed", "case", "judged", *(f"alpha {level}" for level in LEVELS)], cells) + sentence
 
 
 def large(folder: Path) -> str:
@@ -400,6 +420,7 @@ TABLES: dict[str, tuple[str, Callable[[Path], str]]] = {
     "large": ("large.csv", large),
     "large-real": ("large-real.csv", large_real),
     "power": ("power.csv", power),
+    "kept": ("kept-nulls.csv", kept),
     "lines": ("lines-drifts.csv", lines),
     "naming": ("naming-drifts.csv", naming),
     "distance": ("distance.csv", distance),
