@@ -34,7 +34,7 @@ from gapdrift.inference.observed import (
 )
 from gapdrift.inference.observed_null import ObservedNull
 from gapdrift.inference.pearson import MIN_EXPECTED, SMALLEST_P
-from gapdrift.models.gaussian import FactorPrecision
+from gapdrift.models.gaussian import DensePrecision, FactorPrecision
 from gapdrift.results import Finding
 from gapdrift.tables.histograms import HistogramAxis
 
@@ -490,14 +490,21 @@ def _line_error(comparison: Comparison) -> Vector:
     """Factors by which the location counts less where a column is missing at other values than before.
 
     Its missing cells are filled along a line whose slope the reference knows to 1 / (q L) only, with a share q of
-    observed cells of the L rows that it was learned from. Where the others moved by d in the rows that have the column,
-    a share p of them, they moved by p d in those that are filled on average: that varies by (p d)^2 / (q L) besides.
+    observed cells of the L rows that it was learned from; or to its own square where that is less, as slopes are drawn
+    towards 0. Where the others moved by d in the rows that have the column, a share p of them, they moved by p d in
+    those that are filled on average: that varies by (p d)^2 / (q L) besides.
     """
-    profile, m, n = comparison.profile, comparison.reference.n_rows, comparison.window.n_rows
-    q, p = (np.maximum(1.0 - rates, 1e-6) for rates in comparison.missing_rates)
+    profile, mechanism = comparison.profile, comparison.observed.mechanism
+    m, n, owner = comparison.reference.n_rows, comparison.window.n_rows, profile.owner
+    q, p = (np.maximum(1.0 - rates, 1e-6)[owner] for rates in comparison.missing_rates)
     said = (q * m + p * n) / (m + n) * (1.0 / m + 1.0 / n)
-    besides = (np.maximum(p, q) * comparison.observed.mechanism.moved) ** 2 / (q * profile.n_learned)
-    return np.asarray(1.0 / np.sqrt(1.0 + besides / said)[profile.owner])
+    error = 1.0 / (q * profile.n_learned)
+    if isinstance(profile.precision, DensePrecision):
+        matrix = profile.precision.matrix
+        slope = matrix[np.arange(len(owner)), mechanism.along[owner]] / np.diagonal(matrix)
+        error = np.minimum(error, slope**2)
+    besides = (np.maximum(p, q) * mechanism.moved[owner]) ** 2 * error
+    return np.asarray(1.0 / np.sqrt(1.0 + besides / said))
 
 
 def _paired_covariance(comparison: Comparison) -> Matrix:

@@ -463,16 +463,19 @@ class Mechanism(NamedTuple):
     moved : (input columns,) array
         By how much the means of others over the rows that have a column moved beyond chance, the largest, in standard
         deviations of one row.
+    along : (input columns,) array of int
+        Matrix column of that largest one.
     """
 
     p_values: Vector
     bent: Vector
     moved: Vector
+    along: Indices
 
     @classmethod
     def unchanged(cls, n_inputs: int) -> "Mechanism":
         """Of columns that are missing at the same values as before."""
-        return cls(np.ones(n_inputs), np.zeros(n_inputs), np.zeros(n_inputs))
+        return cls(np.ones(n_inputs), np.zeros(n_inputs), np.zeros(n_inputs), np.zeros(n_inputs, dtype=np.intp))
 
 
 def mechanism_test(crossed: CrossedSums, shape: CrossedShape, reference: Matrix, window: Matrix) -> Mechanism:
@@ -510,7 +513,7 @@ def mechanism_test(crossed: CrossedSums, shape: CrossedShape, reference: Matrix,
     plain = (np.where(usable, factor, 0.0) * np.maximum(away**2 - 1.0, 0.0))[: crossed.n_columns]
     moved = np.sqrt(plain.max(axis=0, initial=0.0))
     changed = p_values < CHANGED
-    return Mechanism(p_values, np.where(changed, bent, 0.0), np.where(changed, moved, 0.0))
+    return Mechanism(p_values, np.where(changed, bent, 0.0), np.where(changed, moved, 0.0), plain.argmax(axis=0))
 
 
 def _bend(crossed: CrossedSums, matrix: Matrix) -> Matrix:
