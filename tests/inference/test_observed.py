@@ -92,6 +92,8 @@ def test_columns_hold_their_level(m, n):
 def test_cells_are_merged_with_their_neighbours():
     assert merge_cells(np.array([1.0, 1.0, 9.0, 1.0, 1.0]), 2.0, ordered=True).tolist() == [0, 0, 1, 2, 2]
     assert merge_cells(np.array([1.0, 9.0, 1.0, 9.0]), 2.0, ordered=False).tolist() == [0, 1, 0, 2]
+    # What is rare has too little by itself: one other joins it, and not all that have as many.
+    assert merge_cells(np.array([9.0, 1.0, 9.0, 9.0]), 2.0, ordered=False).tolist() == [0, 0, 1, 2]
 
 
 def test_noisy_variances_are_drawn_together():

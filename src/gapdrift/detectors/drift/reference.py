@@ -389,7 +389,7 @@ def _shape(profile: Profile, powers: Matrix, n_rows: int, n_described: int) -> S
     variance, skewness, kurtosis = shape_of(powers)
     indicator = np.zeros(layout.size, dtype=bool)
     low, unit_of_two = _two_scores(profile)
-    # A column that was constant in the reference is an indicator too: of any other value.
+    # For now a column that was constant in the reference is one too, of any other value, with a share of none.
     constant = variance[layout.location] <= SMALLEST_VARIANCE
     indicator[layout.location] = profile.is_category | (unit_of_two > 0.0) | constant
     indicator[layout.rates.start : layout.patterns.stop - 1] = True
