@@ -10,7 +10,7 @@ def test_whole_steps_find_the_nearest_centre(kind, fitted):
     profile = fitted[kind].reference_.profile
     table = make_bin_table(profile)
     positions = np.random.default_rng(0).normal(size=(2_000, len(profile.owner)))
-    found = nearest(table, table.steps(positions))
+    found = nearest(table.distances(table.steps(positions)))
     away = ((positions @ profile.directions)[:, None] - profile.centres) ** 2
     exact = away.sum(axis=2)
     worse = exact[np.arange(2_000), found] - exact.min(axis=1)
@@ -38,7 +38,7 @@ def test_the_first_of_equally_near_bins_is_taken(n_bins):
     expected = (distances + squares).argmin(axis=1).tolist()
     assert [code.nearest(distances[row], squares, keys) for row in range(500)] == expected
     table = BinTable(1.0, 2.0**23, np.eye(n_bins, dtype=np.float32), squares)
-    assert nearest(table, distances).tolist() == expected
+    assert nearest(table.distances(distances)).tolist() == expected
 
 
 def test_donors_are_evenly_spaced_and_start_anywhere():
@@ -56,7 +56,7 @@ def test_memberships_are_shares_of_completions():
     residuals = np.array([[1.0], [-2.0], [-3.0], [1.0], [1.0], [1.0], [1.0], [-9.0]], np.float32)
     assert memberships(table, table.distances(positions), residuals, 4).tolist() == [[0.5, 0.5], [0.75, 0.25]]
     # Of two centres that are equally near the first is taken.
-    assert nearest(table, positions).tolist() == [0, 0]
+    assert nearest(table.distances(positions)).tolist() == [0, 0]
 
 
 def test_bins_do_not_lie_where_the_rows_of_the_reference_happen_to_be():

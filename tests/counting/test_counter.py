@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import gapdrift as gd
-from gapdrift.counting import counter, patterns
+from gapdrift.counting import averaged, counter, patterns
 from gapdrift.counting.counter import Counter
 from gapdrift.counting.filling import EXTRA_STEPS
 from gapdrift.counting.statistics import squares_of, sums_of
@@ -192,7 +192,7 @@ def test_a_row_counts_the_same_in_any_company(mixed_detector):
     rows = encode(frame[frame["plain"].isna()][:100], reference.schema)
     together = reference._counter.rows(rows)
     for place in range(len(rows)):
-        alone = reference._counter.rows(Encoded(rows.values[place : place + 1], rows.missing[place : place + 1]))
+        alone = reference._counter.rows(_row(rows, place))
         assert np.array_equal(alone.location[0], together.location[place])
         assert np.array_equal(alone.bins[0], together.bins[place])
 
@@ -211,9 +211,51 @@ def test_rows_with_few_different_values_are_spread_over_bins(mixed_detector):
     rows = encode(nearly_empty, reference.schema)
     shares = reference._counter.rows(rows).bins
     incomplete = rows.missing.any(axis=1)
-    steps = shares[incomplete] * counter.N_AVERAGED
+    steps = shares[incomplete] * averaged.N_AVERAGED
     assert np.array_equal(steps, np.rint(steps))
     assert ((shares[incomplete] > 0).sum(axis=1) > 2).any()
+
+
+@pytest.mark.parametrize("n_columns", [12, 70])
+def test_what_is_kept_of_nearly_empty_rows_changes_nothing(n_columns, monkeypatch):
+    """Residuals of one pattern are found once for all donors, or for the donors of one row where they are not kept."""
+    rng = np.random.default_rng(0)
+    flags = (rng.random((890, n_columns)) < 0.4).astype(float)
+    reference = gd.DriftDetector(random_state=0).fit(np.where(rng.random((800, n_columns)) < 0.9, np.nan, flags[90:]))
+    reference, window = reference.reference_, np.full((90, n_columns), np.nan)
+    # Three patterns that many rows have, and one that a single row has.
+    for first in range(3):
+        window[first::3, first : first + 4] = flags[first:90:3, first : first + 4]
+    window[4, :2] = 1.0
+    rows = encode(window, reference.schema)
+    found = Counter(reference.profile, reference.histogram_axes)
+    kept = found.rows(rows, hidden=False).bins
+    assert (len(found.averaged._moves) > 0) == (len(found.averaged._shares) > 0) == (n_columns == 12)
+    again = found.rows(rows, hidden=False).bins
+    monkeypatch.setattr(averaged, "MAX_ROWS", 0)
+    monkeypatch.setattr(averaged, "MAX_CELLS", 0)
+    bare = Counter(reference.profile, reference.histogram_axes).rows(rows, hidden=False).bins
+    assert np.array_equal(kept, again)
+    assert np.array_equal(kept, bare)
+    for place in (0, 4):
+        alone = Counter(reference.profile, reference.histogram_axes).rows(_row(rows, place)).bins[0]
+        assert np.array_equal(kept[place], alone)
+    assert (kept * reference.profile.n_spread % 1.0 > 0.0).any()
+
+
+def _row(rows, place):
+    return Encoded(rows.values[place : place + 1], rows.missing[place : place + 1])
+
+
+def test_rows_with_one_pattern_hide_what_they_hide_one_by_one(fitted):
+    reference = fitted["factors"].reference_
+    rows = encode(KINDS["factors"](60, 2), reference.schema)
+    rows.missing[:40] = rows.missing[np.arange(40) % 4]
+    np.nan_to_num(rows.values, copy=False)
+    whole = reference._counter.count([rows], len(rows))
+    single = [reference._counter.count([_row(rows, place)], 1) for place in range(len(rows))]
+    for name in ("hidden", "squares"):
+        assert whole[name] == pytest.approx(sum(part[name] for part in single), rel=1e-9, abs=1e-9), name
 
 
 @pytest.mark.parametrize("compiled", [False, True])

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from gapdrift._typing import Indices, Matrix
 from gapdrift.counting.profile import MAX_BINS, Profile
 
-__all__ = ["BinTable", "choose_donors", "make_bin_table", "memberships", "nearest"]
+__all__ = ["BinTable", "Single", "choose_donors", "make_bin_table", "memberships", "nearest"]
 
 Single = NDArray[np.float32]
 
@@ -53,8 +53,12 @@ class BinTable:
 
     def distances(self, steps: Single) -> Single:
         """Squared distances to the centres less each row's own square: (bins, rows), whole numbers."""
-        found: Single = self.products.T @ steps.T
-        return found + self.squares[:, None]
+        return self.moves(steps) + self.squares[:, None]
+
+    def moves(self, residual_steps: Single) -> Single:
+        """What residuals add to the distances of the positions that they belong to: (bins, rows), whole numbers."""
+        found: Single = self.products.T @ residual_steps.T
+        return found
 
     @property
     def arrays(self) -> tuple[Single, Single, float, float]:
@@ -96,18 +100,8 @@ def choose_donors(identity: NDArray[np.uint64], n_donors: int, n_spread: int) ->
     return (first[:, None] + steps) % n_donors
 
 
-def nearest(table: BinTable, steps: Single, base: Single | None = None) -> Indices:
-    """Nearest centre of each position, the first of equally near ones: (rows,).
-
-    Parameters
-    ----------
-    table : BinTable
-    steps : (rows, columns) array
-        Positions, or residuals of positions, in whole steps.
-    base : (bins, rows) array, optional
-        Distances of the positions that the residuals belong to, from `distances`.
-    """
-    distances = table.distances(steps) if base is None else table.products.T @ steps.T + base
+def nearest(distances: Single) -> Indices:
+    """Nearest centre by distances of shape (bins, rows), the first of equally near ones: (rows,)."""
     # The number of the bin in the last eight bits: the smallest number then tells the nearest bin.
     keys = distances.astype(np.int32)
     keys *= MAX_BINS
@@ -129,6 +123,6 @@ def memberships(table: BinTable, base: Single, residual_steps: Single, n_spread:
     n_spread : int
     """
     n_bins, n_rows = base.shape
-    places = nearest(table, residual_steps, np.repeat(base, n_spread, axis=1))
+    places = nearest(np.repeat(base, n_spread, axis=1) + table.moves(residual_steps))
     places += np.repeat(np.arange(n_rows) * n_bins, n_spread)
     return np.bincount(places, minlength=n_rows * n_bins).reshape(n_rows, n_bins) / n_spread

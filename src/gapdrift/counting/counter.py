@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gapdrift._typing import Indices, Mask, Matrix, Vector
+from gapdrift.counting.averaged import AveragedBins
 from gapdrift.counting.bins import choose_donors, make_bin_table, memberships, nearest
 from gapdrift.counting.filling import EXTRA_STEPS, DenseFiller, FilledRows, make_filler
 from gapdrift.counting.observed import CrossedSums
 from gapdrift.counting.patterns import MAX_CODED, MIX, KnownPatterns, pattern_codes
-from gapdrift.counting.profile import N_AVERAGED, Profile
+from gapdrift.counting.profile import Profile
 from gapdrift.counting.statistics import ScoreSums
 from gapdrift.errors import InputError
 from gapdrift.models.normal_scores import N_CELLS, UNIT
@@ -36,9 +37,6 @@ CHUNK_CELLS = 262_144
 
 COMPILED_ROWS = 50_000
 """Rows from which machine code is loaded: it takes seconds to make, though only once."""
-
-MAX_AVERAGED = 16_384
-"""Different ones of such rows whose memberships are kept."""
 
 ENOUGH_BITS = 10.0
 """Collision entropy of observed values from which a row chooses donors by them."""
@@ -97,7 +95,7 @@ class Counter:
         self.bin_table = make_bin_table(profile)
         self._table = profile.score_table
         self._mixer = mixers(len(profile.owner), seed=20_001)
-        self._averaged: dict[tuple[int, int], Vector] = {}
+        self.averaged = AveragedBins(self.bin_table, profile.donors, coded=len(histogram_axes) <= MAX_CODED)
         self._enough_of: tuple[KnownPatterns | None, Mask] = None, np.zeros(0, dtype=bool)
         largest = np.abs(self._table.scores).max(axis=1, initial=0.0)
         self._score_sums = ScoreSums(len(profile.owner), profile.paired, largest)
@@ -235,10 +233,10 @@ class Counter:
                 if hidden:
                     found.hidden[places] = filled.hidden()
                 identity, codes = scored.identity[filled.rows], scored.codes[filled.rows]
-                found.bins[places] = self._memberships(filled, identity, profile.n_spread)
+                found.bins[places] = self._memberships(filled, identity)
                 lacking = self._lacking(filled)
                 if len(lacking):
-                    shares, place = self._averaged_shares(filled.take(lacking), identity[lacking], codes[lacking])
+                    shares, place = self.averaged.find(filled.take(lacking), identity[lacking], codes[lacking])
                     found.bins[places[lacking]] = shares[place]
             _add_shares(found.sums, found.bins[start : start + len(values)])
             start += len(values)
@@ -279,51 +277,31 @@ class Counter:
             return
         others = np.delete(np.arange(len(identity)), lacking)
         self._add_all(sums, identity[others], filled.take(others))
-        shares, place = self._averaged_shares(filled.take(lacking), identity[lacking], codes[lacking])
+        shares, place = self.averaged.find(filled.take(lacking), identity[lacking], codes[lacking])
         _add_shares(sums, shares, np.bincount(place))
-
-    def _averaged_shares(self, filled: FilledRows, identity: Codes, codes: Codes) -> tuple[Matrix, Indices]:
-        """Memberships of unique rows with too little observed to choose donors by, and the index of each row in them.
-
-        Few such rows are different, so that their memberships are kept.
-        """
-        both = np.rec.fromarrays([identity, filled.pattern_numbers()])
-        _, first, place = np.unique(both, return_index=True, return_inverse=True)
-        keys = list(zip(identity[first].tolist(), codes[first].tolist(), strict=True))
-        coded = len(self.histogram_axes) <= MAX_CODED
-        new = [number for number, key in enumerate(keys) if not coded or key not in self._averaged]
-        shares = np.empty((len(keys), self.bin_table.n_bins))
-        if new:
-            chosen = first[new]
-            shares[new] = self._memberships(filled.take(chosen), identity[chosen], N_AVERAGED)
-        for number in set(range(len(keys))).difference(new):
-            shares[number] = self._averaged[keys[number]]
-        for number in new[: max(MAX_AVERAGED - len(self._averaged), 0)] if coded else ():
-            self._averaged[keys[number]] = shares[number]
-        return shares, place.reshape(-1)
 
     def _add_all(self, sums: dict[str, Any], identity: NDArray[np.uint64], filled: FilledRows) -> None:
         """Add the bins of rows that choose donors by their observed values."""
-        table, n_spread = self.bin_table, self.profile.n_spread
-        if n_spread > 1:
-            _add_shares(sums, self._memberships(filled, identity, n_spread))
+        table = self.bin_table
+        if self.profile.n_spread > 1:
+            _add_shares(sums, self._memberships(filled, identity))
             return
         # One completion: a row is in one bin.
         steps = table.steps(filled.expected)
         steps += filled.residual_steps(table, self.profile.donors, choose_donors(identity, len(self.profile.donors), 1))
-        counts = np.bincount(nearest(table, steps), minlength=table.n_bins)
+        counts = np.bincount(nearest(table.distances(steps)), minlength=table.n_bins)
         sums["bins"] += counts
         sums["bin_products"] += np.diag(counts)
 
-    def _memberships(self, filled: FilledRows, identity: NDArray[np.uint64], n_spread: int) -> Matrix:
+    def _memberships(self, filled: FilledRows, identity: NDArray[np.uint64]) -> Matrix:
         """Shares of the completions of each row in each bin: (rows, bins)."""
-        table = self.bin_table
+        table, n_spread = self.bin_table, self.profile.n_spread
         steps = table.steps(filled.expected)
         shares = np.zeros((len(steps), table.n_bins))
         incomplete = filled.incomplete()
         if len(incomplete) < len(steps):
             complete = np.delete(np.arange(len(steps)), incomplete)
-            shares[complete, nearest(table, steps[complete])] = 1.0
+            shares[complete, nearest(table.distances(steps[complete]))] = 1.0
         if len(incomplete):
             donors = choose_donors(identity[incomplete], len(self.profile.donors), n_spread)
             residuals = filled.take(incomplete).residual_steps(table, self.profile.donors, donors)

@@ -26,7 +26,7 @@ __all__ = ["EXTRA_STEPS", "DenseFiller", "FactorFiller", "FilledRows", "Filler",
 Codes = NDArray[np.uint64]
 MissingOf = Callable[[Any], Mask]
 
-HIDDEN_CELLS = 4_000_000
+HIDDEN_CELLS = 500_000
 """Cells of the conditional covariances of factor models that are handled at once."""
 
 
@@ -299,11 +299,11 @@ class _FactorRows:
         return self.filler.conditional_covariance(self.missing)
 
     def residual_steps(self, table: BinTable, donors: Matrix, choice: Indices) -> NDArray[np.float32]:
-        repeated = Patterns(self.patterns.missing, np.repeat(self.patterns.index, choice.shape[1]))
+        repeated = self.patterns.take(np.repeat(np.arange(len(choice)), choice.shape[1]))
         return table.steps(self.filler.precision.solve(repeated, donors[choice.ravel()]))
 
     def take(self, places: Indices) -> "_FactorRows":
-        patterns = Patterns(self.patterns.missing, self.patterns.index[places])
+        patterns = self.patterns.take(places)
         return _FactorRows(self.filler, self.rows, self.expected[places], self.missing[places], patterns)
 
     def pattern_numbers(self) -> Indices:
@@ -351,21 +351,27 @@ class FactorFiller:
         inputs = missing(slice(None))
         patterns = find_patterns(inputs[:, self.profile.owner])
         expected = np.rint(fill(self.precision, patterns, scores) * (1.0 / UNIT)) * UNIT
-        self._add(totals, inputs, expected[:, self.profile.paired])
+        self._add(totals, inputs, patterns.index, expected[:, self.profile.paired])
         yield _FactorRows(self, slice(None), expected, inputs, patterns)
 
-    def _add(self, totals: _FactorTotals, missing: Mask, expected: Matrix) -> None:
-        found = missing_sums(missing, np.ones(len(missing)), self.profile.missing_paired)
-        for name, array in found.items():
-            totals.parts[name] = totals.parts[name] + array
-        incomplete = np.flatnonzero(missing.any(axis=1))
-        for start in range(0, len(incomplete), self._step):
-            rows = incomplete[start : start + self._step]
-            covariance = self.conditional_covariance(missing[rows])
+    def _add(self, totals: _FactorTotals, missing: Mask, index: Indices, expected: Matrix) -> None:
+        parts = totals.parts
+        for name, array in missing_sums(missing, np.ones(len(missing)), self.profile.missing_paired).items():
+            parts[name] = parts[name] + array
+        order = np.argsort(index, kind="stable")[np.count_nonzero(index == 0) :]
+        for start in range(0, len(order), self._step):
+            rows = order[start : start + self._step]
+            numbers, first, counts = np.unique(index[rows], return_index=True, return_counts=True)
+            covariance = self.conditional_covariance(missing[rows[first]])
             products = expected[rows][:, :, None] * expected[rows][:, None, :]
-            totals.parts["hidden"] = totals.parts["hidden"] + covariance.sum(axis=0)
-            extra = (covariance * (2.0 * products + covariance)).sum(axis=0)
-            totals.parts["extra_squares"] = totals.parts["extra_squares"] + extra
+            if len(numbers) < len(rows):
+                belongs = (numbers[:, None] == index[rows]).astype(float)
+                products = (belongs @ products.reshape(len(rows), -1)).reshape(covariance.shape)
+            products *= 2.0
+            products += covariance if len(numbers) == len(rows) else covariance * counts[:, None, None]
+            products *= covariance
+            parts["hidden"] = parts["hidden"] + np.tensordot(counts.astype(float), covariance, 1)
+            parts["extra_squares"] = parts["extra_squares"] + products.sum(axis=0)
 
     def conditional_covariance(self, missing: Mask) -> Matrix:
         """Conditional covariance of the paired columns of each row, 0 where observed: (rows, n_paired, n_paired)."""

@@ -32,6 +32,13 @@ class Patterns:
     missing: Booleans
     index: Integers
 
+    def take(self, rows: Integers) -> "Patterns":
+        """Those of some rows; what none of them has is left out."""
+        index = self.index[rows]
+        occurs = np.zeros(len(self.missing), dtype=np.bool_)
+        occurs[0] = occurs[index] = True
+        return Patterns(self.missing[occurs], (np.cumsum(occurs) - 1)[index])
+
 
 @dataclass(frozen=True)
 class Block:
