@@ -5,7 +5,9 @@ from hypothesis import strategies as st
 from scipy.special import ndtr
 
 import gapdrift as gd
-from gapdrift.inference.findings import combine_verdict, holm, merge_bins, reference_error
+from gapdrift.inference.comparison import reference_error
+from gapdrift.inference.findings import combine_verdict, holm
+from gapdrift.inference.parts import merge_bins
 from gapdrift.results import Finding
 
 

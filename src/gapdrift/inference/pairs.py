@@ -10,9 +10,11 @@ from gapdrift.counting.evidence import Evidence
 from gapdrift.counting.observed import STEPS, CrossedSums
 from gapdrift.counting.statistics import sums_of
 from gapdrift.inference.combination import sidak_all
+from gapdrift.inference.comparison import Comparison
 from gapdrift.inference.contrast import entry_p_values
-from gapdrift.inference.findings import Comparison, holm, sound_products
+from gapdrift.inference.findings import holm
 from gapdrift.inference.observed import crossed_owner, product_entries
+from gapdrift.inference.parts import sound_products
 from gapdrift.inference.pearson import SMALLEST_P
 
 __all__ = ["PairSide", "PairTest", "pair_tests"]

@@ -19,17 +19,13 @@ from gapdrift.detectors.drift.batches import BatchStatistics
 from gapdrift.detectors.drift.describe import describe_bin, describe_pair
 from gapdrift.errors import InputError
 from gapdrift.execution import MAX_LEARNED, sample_note
+from gapdrift.inference.comparison import Comparison, make_comparison
 from gapdrift.inference.contrast import ROWS_PER_KURTOSIS, SMALLEST_VARIANCE, Shape, entry_p_values
 from gapdrift.inference.findings import (
-    MAX_CORRELATED,
-    ROWS_PER_COLUMN,
-    ROWS_PER_FACTOR_COLUMN,
-    Comparison,
     FeatureTests,
     combine_verdict,
     feature_tests,
     holm,
-    make_comparison,
     missingness_finding,
     values_finding,
 )
@@ -37,6 +33,7 @@ from gapdrift.inference.null import Null, correlation_of, effective_sample_size,
 from gapdrift.inference.observed import ROWS_PER_HEAVINESS, CrossedShape, describe_crossed
 from gapdrift.inference.observed_null import ObservedNull, describe_observed
 from gapdrift.inference.pairs import pair_tests
+from gapdrift.inference.parts import MAX_CORRELATED, ROWS_PER_COLUMN, ROWS_PER_FACTOR_COLUMN
 from gapdrift.inference.pearson import SMALLEST_P
 from gapdrift.models.gaussian import has_factors
 from gapdrift.models.partition import ObservedBins, observe_bins

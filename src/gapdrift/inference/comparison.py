@@ -1,0 +1,222 @@
+"""Evidence of a window beside that of a reference, ready to be tested."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gapdrift._typing import Matrix, Vector
+from gapdrift.counting.evidence import Evidence
+from gapdrift.counting.observed import CrossedSums
+from gapdrift.counting.profile import N_AVERAGED, Profile
+from gapdrift.counting.statistics import squares_of, sums_of
+from gapdrift.inference.contrast import SMALLEST_VARIANCE, Contrast, Sample, Shape, compare, covariance_of
+from gapdrift.inference.levels import cell_counts, with_levels
+from gapdrift.inference.null import Null
+from gapdrift.inference.observed import (
+    ColumnTest,
+    CrossedShape,
+    CrossedTest,
+    Mechanism,
+    column_tests,
+    crossed_test,
+    explained_by,
+    mechanism_test,
+)
+from gapdrift.inference.observed_null import ObservedNull
+from gapdrift.tables.histograms import HistogramAxis
+
+__all__ = ["Comparison", "ObservedTests", "make_comparison", "reference_error", "shares_of_pairs"]
+
+EQUAL_RATES = 0.02
+"""Difference of the missing rates of a column below which they are treated as equal."""
+
+EQUAL_BY_CHANCE = 4.0
+"""Standard deviations of that difference below which they are treated as equal too."""
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Evidence of a window against that of a reference, ready to be tested.
+
+    Parameters
+    ----------
+    profile : Profile
+    reference, window : Evidence
+    contrast : Contrast
+        Of all statistics.
+    cautious : Contrast
+        The same, differences of values divided by how much more they vary than the sums say (`reference_error`).
+    values_null, missing_null : Null
+    observed_null : ObservedNull
+    observed : ObservedTests
+    """
+
+    profile: Profile
+    reference: Evidence
+    window: Evidence
+    contrast: Contrast
+    cautious: Contrast
+    values_null: Null
+    missing_null: Null
+    observed_null: ObservedNull
+    observed: "ObservedTests"
+
+    @property
+    def shares(self) -> tuple[Vector, Vector]:
+        """Shares of the rows in each bin: reference, window."""
+        return self._means("bins")
+
+    @property
+    def missing_rates(self) -> tuple[Vector, Vector]:
+        """Share of missing cells of each input column: reference, window."""
+        return self._means("missing")
+
+    @property
+    def equal_rates(self) -> bool:
+        """Whether the missing rates of all columns are equal, or differ by chance only."""
+        one, two = self.missing_rates
+        deviation = _rate_deviation(one, self.contrast.scale)
+        return bool(np.all(np.abs(one - two) <= np.maximum(EQUAL_RATES, EQUAL_BY_CHANCE * deviation)))
+
+    def _means(self, name: str) -> tuple[Vector, Vector]:
+        reference, window = self.reference, self.window
+        return reference.sums[name] / reference.n_rows, window.sums[name] / window.n_rows
+
+    def covariance(self, sums: str, products: str) -> Matrix:
+        """Covariance of one row about the common mean, by the names of sums and of sums of products."""
+        sides = self.reference, self.window
+        first, second = (side.sums[sums] for side in sides)
+        return covariance_of(
+            (self.reference.n_rows, self.window.n_rows),
+            (first, second),
+            (self.reference.sums[products], self.window.sums[products]),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class ObservedTests:
+    """Tests of observed cells alone.
+
+    Parameters
+    ----------
+    columns : list of ColumnTest or None
+        Of each input column; None where too little is observed.
+    crossed : CrossedTest
+    mechanism : Mechanism
+        Whether columns are missing at the same values of others as before.
+    explained : (input columns,) array
+        Standard deviations that a change of these values may explain in statistics of a column.
+    """
+
+    columns: list[ColumnTest | None]
+    crossed: CrossedTest
+    mechanism: Mechanism
+    explained: Vector
+
+
+def make_comparison(
+    profile: Profile,
+    shapes: tuple[Shape, CrossedShape],
+    nulls: tuple[Null, Null, ObservedNull],
+    axes: tuple[HistogramAxis, ...],
+    reference: Evidence,
+    window: Evidence,
+) -> Comparison:
+    """Comparison of two sides.
+
+    Parameters
+    ----------
+    profile : Profile
+    shapes : pair of Shape and CrossedShape
+    nulls : tuple of Null, Null and ObservedNull
+        Of the statistics of values, of missingness and of observed cells.
+    axes : tuple of HistogramAxis
+    reference, window : Evidence
+    """
+    shape, crossed_shape = shapes
+    sides = _sample_of(profile, reference), _sample_of(profile, window)
+    contrast = compare(*sides, _as_rare_as_both(profile, shape, *sides))
+    cautious = contrast.scaled(1.0 / reference_error(profile, reference, window))
+    crossed = CrossedSums(profile.owner, profile.is_category, len(axes))
+    mechanism = Mechanism.unchanged(len(axes))
+    if crossed.size:
+        mechanism = mechanism_test(crossed, crossed_shape, reference.sums["crossed"], window.sums["crossed"])
+    explained = explained_by(mechanism.p_values)
+    counts = cell_counts(axes, (reference.sums["cells"], reference.facts), (window.sums["cells"], window.facts))
+    columns = column_tests(axes, counts, explained)
+    observed = ObservedTests(
+        with_levels(columns, axes, reference.facts, window.facts, explained),
+        crossed_test(crossed, crossed_shape, reference.sums, window.sums, explained),
+        mechanism,
+        explained,
+    )
+    return Comparison(profile, reference, window, contrast, cautious, *nulls, observed)
+
+
+def _sample_of(profile: Profile, side: Evidence) -> Sample:
+    layout = profile.layout
+    observed = np.full(layout.size, float(side.n_rows))
+    observed[layout.location] -= side.sums["missing"][profile.owner]
+    sums, plain = sums_of(layout, side.sums), sums_of(layout, side.sums, hidden=False)
+    return Sample(side.n_rows, sums, plain, squares_of(layout, side.sums), observed)
+
+
+def _as_rare_as_both(profile: Profile, shape: Shape, reference: Sample, window: Sample) -> Shape:
+    """Shape of the statistics where values are as rare as they are on both sides together.
+
+    Of columns that are nearly constant, those would otherwise be compared in which a small reference happens to have
+    other values often, and no window would have as many. Their variance is the share of these values, their kurtosis
+    its inverse.
+    """
+    place, total = profile.layout.location, reference.n_rows + window.n_rows
+    sums, squares = reference.sums[place] + window.sums[place], reference.squares[place] + window.squares[place]
+    common = np.maximum(squares / total - (sums / total) ** 2, SMALLEST_VARIANCE)
+    own = reference.squares[place] / reference.n_rows - reference.means[place] ** 2
+    ratio = np.ones(len(shape.kurtosis))
+    ratio[place] = np.maximum(own / common, 1.0)
+    return replace(shape, skewness=shape.skewness * np.sqrt(ratio), kurtosis=shape.kurtosis * ratio)
+
+
+def reference_error(profile: Profile, reference: Evidence, window: Evidence) -> Vector:
+    """How much more the differences vary than the sums say, where the window misses less than the reference.
+
+    Notes
+    -----
+    With shares q and p of observed cells in reference and window, the mean of expected scores of a window varies
+    by p v / n around a mean that the reference knows to v / (q m) only, and that enters by its share p: together
+    v (p / n + p^2 / (q m)). The sums say v (q m + p n) / (m + n) x (1 / m + 1 / n), which is the same for p = q.
+    A product of two columns is observed where both are. Where the model was fitted to L < m rows, its error adds
+    v (q - p)^2 / q x (1 / L - 1 / m), and bins vary besides by the error of D donors, where more is missing than chance
+    explains.
+    """
+    layout, m, n = profile.layout, reference.n_rows, window.n_rows
+    observed = [1.0 - side.sums["missing"] / side.n_rows for side in (reference, window)]
+    q, p = (np.maximum(share, 1e-6)[profile.owner] for share in observed)
+    pairs = shares_of_pairs(profile, reference, window)
+    unlearned = max(1.0 / profile.n_learned - 1.0 / m, 0.0)
+    beyond_chance = np.abs(observed[0] - observed[1]) - 2.0 * _rate_deviation(observed[0], 1.0 / m + 1.0 / n)
+    changed = min(float(np.maximum(beyond_chance, 0.0).sum()), 1.0)
+    ratio = np.ones(layout.size)
+    shares: list[tuple[slice, Vector, Vector]] = [
+        (layout.location, q, p),
+        (layout.dependence, pairs[0], pairs[1]),
+        (layout.bins, np.array([q.mean()]), np.array([p.mean()])),
+    ]
+    for block, one, two in shares:
+        said = (one * m + two * n) / (m + n) * (1.0 / m + 1.0 / n)
+        ratio[block] = (two / n + two**2 / (one * m) + (one - two) ** 2 / one * unlearned) / said
+    ratio[layout.bins] += changed**2 / min(len(profile.donors), N_AVERAGED) / (1.0 / m + 1.0 / n)
+    return np.sqrt(np.maximum(ratio, 1.0))
+
+
+def shares_of_pairs(profile: Profile, *sides: Evidence) -> list[Vector]:
+    """Share of the rows of each side that have both cells of each product, if they are missing independently."""
+    first, second = (profile.paired[places] for places in profile.layout.pairs)
+    observed = [np.maximum(1.0 - side.sums["missing"] / side.n_rows, 1e-6)[profile.owner] for side in sides]
+    return [np.where(first == second, share[first], share[first] * share[second]) for share in observed]
+
+
+def _rate_deviation(rate: Vector, scale: float) -> Vector:
+    """Standard deviation of the difference of two equal rates; ``scale`` is 1/m + 1/n."""
+    found: Vector = np.sqrt(np.clip(rate * (1.0 - rate), 0.0, None) * scale)
+    return found

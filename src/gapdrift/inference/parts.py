@@ -1,0 +1,339 @@
+"""The tests of a comparison: location, dependence, bins, distributions, interactions; rates and conditions."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from gapdrift._typing import Mask, Matrix, Vector
+from gapdrift.inference.combination import Component, combine, matched_filter, min_p, sidak, wald
+from gapdrift.inference.comparison import Comparison, shares_of_pairs
+from gapdrift.inference.contrast import Contrast, covariance_of, standardised
+from gapdrift.inference.null import N_DRAWS, Null
+from gapdrift.inference.pearson import MIN_EXPECTED
+from gapdrift.models.gaussian import DensePrecision, FactorPrecision
+
+__all__ = [
+    "bins_part",
+    "conditions_part",
+    "dependence_part",
+    "distributions_part",
+    "interactions_part",
+    "location_part",
+    "merge_bins",
+    "patterns_part",
+    "rates_part",
+    "sound_products",
+]
+
+ROWS_PER_RANK = 10
+"""Rows for each direction of a Wald test, at least."""
+
+MAX_CORRELATED = 400
+"""Statistics whose correlation is known, at most; all pairs of more columns are taken as independent."""
+
+ROWS_PER_COLUMN = 4
+"""Rows that a model is learned from, for each matrix column, below which it fits them better than any others."""
+
+ROWS_PER_FACTOR_COLUMN = 10
+"""The same of a model of a few factors and noise."""
+
+ROWS_PER_KNOWN_COLUMN = 10
+"""The same, below which it says too little of cells that are missing at other values than those it was learned from."""
+
+MIN_TOGETHER = 20.0
+"""Rows of either side, about, in which both cells of a product are observed, at least."""
+
+CLEARLY = 0.01
+"""p-value of all columns being missing at the same values as before below which bins are not compared."""
+
+NEXT_TO_NOTHING = 0.5
+"""Standard deviations of a mean that do not matter."""
+
+FACTOR_ERRORS = 3.0
+"""Standard errors by which factors may miss a correlation beyond what the reference shows."""
+
+MAX_MISSED = 3.0
+"""Standard deviations that factors may miss of a product, at most; beyond it is not compared."""
+
+
+def location_part(comparison: Comparison) -> Component | None:
+    """Test of the location.
+
+    Few columns are tested together; many columns along principal directions together, and all one by one. Categories
+    too rare for either are left to the exact test of their counts; columns of which the model knows too little to say
+    what is missing at other values than before, or that follow what changed there along no straight line, to the test
+    of their observed cells.
+    """
+    profile, layout = comparison.profile, comparison.profile.layout
+    location = comparison.cautious.part(layout.location).scaled(_line_error(comparison))
+    if _conditions_changed(comparison):
+        is_straight = comparison.observed.mechanism.bent < NEXT_TO_NOTHING
+        known = (_is_well_known(comparison) & is_straight)[profile.owner]
+        location = replace(location, usable=location.usable & known, smooth=location.smooth & known)
+    draws = _draws(comparison.values_null, layout.location)
+    deviation = np.sqrt(location.variance)
+    covariance = _paired_covariance(comparison)
+    smooth = location.smooth[profile.paired]
+    turn = np.eye(len(smooth)) if profile.direct else profile.directions[profile.paired]
+    turn = turn[:, smooth] if profile.direct else turn * smooth[:, None]
+    difference = location.difference[profile.paired] @ turn
+    turned = (draws * deviation)[:, profile.paired] @ turn
+    together = _as_a_whole("location", location, difference, turn.T @ covariance @ turn, turned)
+    if profile.direct:
+        return together
+    often = replace(location, usable=location.usable & location.smooth)
+    return combine("location", [(together, 0.5), (min_p("location", often, draws), 0.5)])
+
+
+def _line_error(comparison: Comparison) -> Vector:
+    """Factors by which the location counts less where a column is missing at other values than before.
+
+    Its missing cells are filled along a line whose slope the reference knows to 1 / (q L) only, with a share q of
+    observed cells of the L rows that it was learned from; or to its own square where that is less, as slopes are drawn
+    towards 0. Where the others moved by d in the rows that have the column, a share p of them, they moved by p d in
+    those that are filled on average: that varies by (p d)^2 / (q L) besides.
+    """
+    profile, mechanism = comparison.profile, comparison.observed.mechanism
+    m, n, owner = comparison.reference.n_rows, comparison.window.n_rows, profile.owner
+    q, p = (np.maximum(1.0 - rates, 1e-6)[owner] for rates in comparison.missing_rates)
+    said = (q * m + p * n) / (m + n) * (1.0 / m + 1.0 / n)
+    error = 1.0 / (q * profile.n_learned)
+    if isinstance(profile.precision, DensePrecision):
+        matrix = profile.precision.matrix
+        slope = matrix[np.arange(len(owner)), mechanism.along[owner]] / np.diagonal(matrix)
+        error = np.minimum(error, slope**2)
+    besides = (np.maximum(p, q) * mechanism.moved[owner]) ** 2 * error
+    return np.asarray(1.0 / np.sqrt(1.0 + besides / said))
+
+
+def _paired_covariance(comparison: Comparison) -> Matrix:
+    """Covariance of the expected scores of the paired columns."""
+    paired = comparison.profile.paired
+    sides = comparison.reference, comparison.window
+    first, second = (side.sums["location"][paired] for side in sides)
+    scatter = comparison.reference.sums["scatter"], comparison.window.sums["scatter"]
+    return covariance_of((sides[0].n_rows, sides[1].n_rows), (first, second), scatter)
+
+
+def dependence_part(comparison: Comparison) -> Component | None:
+    """Test of the products of expected scores.
+
+    What is expected of a missing cell follows a straight line. Where the conditions changed under which a column is
+    missing, that line was learned from other rows than it is applied to: what that explains is taken off.
+    """
+    profile, layout = comparison.profile, comparison.profile.layout
+    pairs = sound_products(comparison)
+    if not profile.direct:
+        return min_p("dependence", pairs, None)
+    draws = _draws(comparison.values_null, layout.dependence)
+    one_by_one = min_p("dependence", pairs, draws)
+    if not comparison.equal_rates or comparison.observed.explained.any():
+        # The correlation of the products is known for the missing values of the reference only; and entries of which
+        # something was taken off no longer have it: its inverse would make much of that.
+        return one_by_one
+    smooth = np.flatnonzero(pairs.smooth)
+    deviation = np.sqrt(pairs.variance[smooth])
+    correlation = comparison.values_null.correlation_between(layout.dependence.start + smooth)
+    freedom = min(comparison.values_null.n_effective - 1, pairs.n_rows - 2)
+    if freedom < ROWS_PER_RANK * len(smooth):
+        # An inverse of their correlation would rest on too few rows: with strongly dependent columns it alarms.
+        return one_by_one
+    covariance = correlation * np.outer(deviation, deviation)
+    difference = pairs.difference[smooth]
+    together = _as_a_whole("dependence", pairs, difference, covariance, draws[:, smooth], max(freedom, 1))
+    filtered = matched_filter("dependence", standardised(pairs)[smooth], correlation, draws[:, smooth], freedom)
+    return combine("dependence", [(one_by_one, 0.5), (filtered, 0.3), (together, 0.2)])
+
+
+def sound_products(comparison: Comparison) -> Contrast:
+    """Products of expected scores, without what is explained otherwise; those of too few rows are not usable.
+
+    Changed conditions of missing cells explain some, and changed rates where a few factors tell less than all.
+    """
+    profile, layout = comparison.profile, comparison.profile.layout
+    pairs = comparison.cautious.part(layout.dependence)
+    first, second = (profile.owner[profile.paired[places]] for places in layout.pairs)
+    explained = np.maximum(comparison.observed.explained[first], comparison.observed.explained[second])
+    missed = _missed_by_factors(comparison, pairs)
+    away = np.maximum(np.abs(standardised(pairs)), 1e-9)
+    pairs = pairs.scaled(np.maximum(away - np.maximum(explained, missed), 0.0) / away)
+    # Of which so much is taken off, next to nothing would be found.
+    sound = missed <= MAX_MISSED
+    for rates, n_rows in zip(comparison.missing_rates, (pairs.n_reference, pairs.n_window), strict=True):
+        share = 1.0 - rates
+        sound &= np.where(first == second, share[first], share[first] * share[second]) * n_rows >= MIN_TOGETHER
+    learned = _is_learned(comparison)
+    sound &= learned[first] & learned[second]
+    return replace(pairs, usable=pairs.usable & sound, smooth=pairs.smooth & sound)
+
+
+def _missed_by_factors(comparison: Comparison, pairs: Contrast) -> Vector:
+    """Standard deviations that changed rates may explain of products of which a few factors tell the hidden part.
+
+    Factors cannot tell every correlation, such as that of a column with its copy. Where both cells are observed, in a
+    share q of the reference's rows, a product has the true mean, and elsewhere that of the factors: together they are
+    q (truth - factors) apart from these. With a share p of the window's rows they move by p - q times what the factors
+    miss, which the reference tells up to its error.
+    """
+    profile, reference = comparison.profile, comparison.reference
+    if not isinstance(profile.precision, FactorPrecision) or comparison.equal_rates:
+        return np.zeros(len(pairs.difference))
+    loadings, noise = profile.precision.loadings[profile.paired], profile.precision.noise[profile.paired]
+    told = loadings @ loadings.T + np.diag(noise)
+    found = (reference.sums["scatter"] + reference.sums["hidden"]) / reference.n_rows
+    q, p = shares_of_pairs(profile, reference, comparison.window)
+    error = np.sqrt(pairs.variance / reference.n_rows)
+    missed = np.abs(found - told)[profile.layout.pairs] + FACTOR_ERRORS * error
+    return np.asarray(np.abs(p - q) / q * missed / np.sqrt(np.maximum(pairs.variance * pairs.scale, 1e-12)))
+
+
+def _is_learned(comparison: Comparison) -> Mask:
+    """Whether what is expected of each input column was learned from enough rows, or from others: (input columns,).
+
+    Otherwise the line that fills its missing cells fits the reference better than any window.
+    """
+    rates, n_rows = comparison.missing_rates[0], comparison.reference.n_rows
+    enough = (1.0 - rates) * n_rows >= ROWS_PER_COLUMN * len(comparison.profile.owner)
+    return np.asarray(comparison.profile.apart | (rates == 0.0) | enough)
+
+
+def _is_well_known(comparison: Comparison) -> Mask:
+    """Whether enough rows taught what is expected of each input column for any missing cells of it: (input columns,).
+
+    The line that fills a missing cell is known from few rows otherwise: well enough while cells are missing at the same
+    values as before, not where they are missing at others.
+    """
+    profile = comparison.profile
+    before, after = comparison.missing_rates
+    enough = (1.0 - before) * profile.n_learned >= ROWS_PER_KNOWN_COLUMN * len(profile.owner)
+    return np.asarray(enough | (np.maximum(before, after) == 0.0))
+
+
+def _conditions_changed(comparison: Comparison) -> bool:
+    """Whether cells are clearly missing at other values than before."""
+    conditions = conditions_part(comparison)
+    return conditions is not None and conditions.p_value < CLEARLY
+
+
+def bins_part(comparison: Comparison) -> Component | None:
+    """Test of the bins together.
+
+    None where missing rates, or what values are missing at, clearly changed: shares of completed rows follow the model
+    of the missing cells most closely. None either where bins lie along factors of the very rows that are compared:
+    these are spread along them as no others are (161 independent columns, 0.3 missing: 3 of 3 windows alarmed).
+    """
+    profile, layout = comparison.profile, comparison.profile.layout
+    if isinstance(profile.precision, FactorPrecision) and not profile.apart:
+        return None
+    if not comparison.equal_rates or _conditions_changed(comparison):
+        return None
+    bins = comparison.cautious.part(layout.bins)
+    before, after = comparison.shares
+    pooled = (before * bins.n_reference + after * bins.n_window) / bins.n_rows
+    groups = merge_bins(pooled, min(bins.n_reference, bins.n_window), profile.centres)
+    draws = _draws(comparison.values_null, layout.bins) * np.sqrt(bins.variance)
+    covariance = groups @ comparison.covariance("bins", "bin_products") @ groups.T
+    return _as_a_whole("bins", bins, groups @ bins.difference, covariance, draws @ groups.T)
+
+
+def merge_bins(shares: Vector, n_rows: int, centres: Matrix) -> Matrix:
+    """Sums of bins in which each expects enough rows: (merged, bins) array of 0 and 1.
+
+    The smallest bin goes to its nearest until all of ``n_rows`` x share are large enough, or two are left.
+
+    Examples
+    --------
+    >>> merge_bins(np.array([0.5, 0.45, 0.05]), 50, np.array([[0.0], [5.0], [6.0]]))
+    array([[1., 0., 0.],
+           [0., 1., 1.]])
+    """
+    groups, shares, centres = np.eye(len(shares)), shares.copy(), centres.copy()
+    while len(shares) > 2 and shares.min() * n_rows < MIN_EXPECTED:
+        small = int(shares.argmin())
+        away = ((centres - centres[small]) ** 2).sum(axis=1)
+        away[small] = np.inf
+        near = int(away.argmin())
+        total = max(shares[near] + shares[small], 1e-12)
+        centres[near] = (shares[near] * centres[near] + shares[small] * centres[small]) / total
+        shares[near] += shares[small]
+        groups[near] += groups[small]
+        groups, shares, centres = (np.delete(array, small, axis=0) for array in (groups, shares, centres))
+    return groups
+
+
+def distributions_part(comparison: Comparison) -> tuple[Component | None, float]:
+    """Test of the distribution of each column, by its observed cells; and its effect size."""
+    tests = {place: test for place, test in enumerate(comparison.observed.columns) if test is not None}
+    p_values = np.array([test.p_value for test in tests.values()])
+    found = comparison.observed_null.distributions_test(p_values, np.array(list(tests), dtype=np.intp))
+    return found, min(tests.values()).effect_size if tests else 0.0
+
+
+def interactions_part(comparison: Comparison) -> tuple[Component | None, float]:
+    """Test of products of observed cells, but for plain ones, of which dependence tells more; and its effect size."""
+    crossed = comparison.observed.crossed
+    tested = np.flatnonzero(crossed.usable & ~crossed.is_plain)
+    if not len(tested):
+        return None, 0.0
+    surest = tested[crossed.p_values[tested].argmin()]
+    found = comparison.observed_null.interactions_test(float(crossed.p_values[surest]), len(tested))
+    return found, float(crossed.effects[surest])
+
+
+def conditions_part(comparison: Comparison) -> Component | None:
+    """Test of the values of others at which columns are missing."""
+    p_values = comparison.observed.mechanism.p_values
+    tested = p_values < 1.0
+    if not tested.any():
+        return None
+    smallest, number = float(p_values.min()), int(tested.sum())
+    # Taken as independent of each other and of all other tests.
+    simulated = np.random.default_rng(4).random(N_DRAWS)
+    return Component("conditions", sidak(smallest, number), simulated, degrees_of_freedom=number)
+
+
+def rates_part(comparison: Comparison) -> Component | None:
+    """Test of the missing rates, together and one by one."""
+    layout = comparison.profile.layout
+    draws = _draws(comparison.missing_null, layout.rates)
+    one_by_one = min_p("rates", comparison.contrast.part(layout.rates), draws)
+    return combine("rates", [(_rates_together(comparison, draws), 0.5), (one_by_one, 0.5)])
+
+
+def patterns_part(comparison: Comparison) -> Component | None:
+    """Test of the pairs of columns that are missing together."""
+    patterns = comparison.profile.layout.patterns
+    return min_p("patterns", comparison.contrast.part(patterns), _draws(comparison.missing_null, patterns))
+
+
+def _rates_together(comparison: Comparison, draws: Matrix) -> Component | None:
+    """Rates of all columns together; where columns are many, with the correlation that the reference shows."""
+    layout = comparison.profile.layout
+    rates = comparison.contrast.part(layout.rates)
+    smooth = np.flatnonzero(rates.smooth)
+    freedom = None
+    if len(rates.difference) == len(comparison.profile.missing_paired):
+        covariance = comparison.covariance("missing", "missing_pairs")[np.ix_(smooth, smooth)]
+    elif len(rates.difference) <= MAX_CORRELATED // 2:
+        deviation = np.sqrt(rates.variance[smooth])
+        correlation = comparison.missing_null.correlation_between(layout.rates.start + smooth)
+        covariance = correlation * np.outer(deviation, deviation)
+        # Only the rows of the reference tell it.
+        freedom = max(comparison.missing_null.n_effective - 1, 1)
+    else:
+        return None
+    return _as_a_whole("rates", rates, rates.difference[smooth], covariance, draws[:, smooth], freedom)
+
+
+def _draws(null: Null, block: slice) -> Matrix:
+    return null.draws_of(np.arange(block.start, block.stop))
+
+
+def _as_a_whole(
+    name: str, part: Contrast, difference: Vector, covariance: Matrix, draws: Matrix, freedom: int | None = None
+) -> Component | None:
+    """Wald test of a block, along as many directions as there are rows for."""
+    freedom = part.n_rows - 2 if freedom is None else freedom
+    max_rank = max((freedom + 2) // ROWS_PER_RANK, 2)
+    n_rows, scale = part.n_rows, part.scale
+    return wald(name, difference, covariance, draws, n_rows=n_rows, scale=scale, freedom=freedom, max_rank=max_rank)
