@@ -4,23 +4,23 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gapdrift._typing import Indices, Matrix, Vector
-from gapdrift.counting.counter import CHUNK, Counter, OutOfRangeError, RowStatistics, machine_code
+from gapdrift._typing import Matrix, Vector
+from gapdrift.counting.counter import CHUNK, Counter, OutOfRangeError, machine_code
 from gapdrift.counting.evidence import Evidence
 from gapdrift.counting.profile import Profile, fit_profile
-from gapdrift.counting.statistics import Layout, missing_statistics, power_means, value_statistics
 from gapdrift.detectors.distributions import column_facts, share_of_copies, sides_of
 from gapdrift.detectors.drift.batches import BatchStatistics
 from gapdrift.detectors.drift.describe import describe_bin, describe_pair
+from gapdrift.detectors.drift.shapes import describe_statistics, known_entries, known_missing
 from gapdrift.errors import InputError
 from gapdrift.execution import MAX_LEARNED, sample_note
 from gapdrift.inference.comparison import Comparison, make_comparison
-from gapdrift.inference.contrast import ROWS_PER_KURTOSIS, SMALLEST_VARIANCE, Shape, entry_p_values
+from gapdrift.inference.contrast import Shape, entry_p_values
 from gapdrift.inference.findings import (
     FeatureTests,
     combine_verdict,
@@ -29,20 +29,20 @@ from gapdrift.inference.findings import (
     missingness_finding,
     values_finding,
 )
-from gapdrift.inference.null import Null, correlation_of, effective_sample_size, shape_of
-from gapdrift.inference.observed import ROWS_PER_HEAVINESS, CrossedShape, describe_crossed
-from gapdrift.inference.observed_null import ObservedNull, describe_observed
+from gapdrift.inference.null import Null
+from gapdrift.inference.observed import CrossedShape
+from gapdrift.inference.observed_null import ObservedNull
 from gapdrift.inference.pairs import pair_tests
-from gapdrift.inference.parts import MAX_CORRELATED, ROWS_PER_COLUMN, ROWS_PER_FACTOR_COLUMN
+from gapdrift.inference.parts import ROWS_PER_COLUMN, ROWS_PER_FACTOR_COLUMN
 from gapdrift.inference.pearson import SMALLEST_P
 from gapdrift.models.gaussian import has_factors
-from gapdrift.models.partition import ObservedBins, observe_bins
+from gapdrift.models.partition import ObservedBins
 from gapdrift.persistence.records import expect, expect_shape, expecting, stored
 from gapdrift.results import BinFinding, DriftResult, FeatureFinding, Finding
 from gapdrift.results.report.words import cut_text
-from gapdrift.tables.encoding import ONE_HOT, Encoded, encode, new_values_note, numeric_chunks, probe_rows
+from gapdrift.tables.encoding import Encoded, encode, new_values_note, numeric_chunks, probe_rows
 from gapdrift.tables.frame import Table
-from gapdrift.tables.histograms import FactFinder, HistogramAxis, cells_of_rows, find_facts, fit_axes
+from gapdrift.tables.histograms import FactFinder, HistogramAxis, find_facts, fit_axes
 from gapdrift.tables.order import consecutive_rows_note
 from gapdrift.tables.schema import CategoryRule, Schema, learn_schema
 
@@ -61,17 +61,8 @@ MIN_OBSERVED = 0.05
 MAX_FITTED = 5_000
 """Columns and categories that are fitted, at most: more would take minutes and gigabytes, even of a few rows."""
 
-MAX_DESCRIBED = 4_096
-"""Rows that tell the correlation of the statistics, at most."""
-
 MAX_NAMED = 5
 """New categories of a column that a note names, at most: the most frequent ones."""
-
-PRODUCT_KURTOSIS, SQUARE_KURTOSIS = 6.0, 12.0
-"""Excess kurtosis of the product of two independent Gaussian scores, and of the square of one."""
-
-LEAST_SEEN = 0.1
-"""Share of the learned variance of a column that the rows that are compared must show, at least."""
 
 ENCODED_ROWS = 65_536
 """Rows of a large table encoded at once."""
@@ -180,8 +171,8 @@ class DriftReference:
         expect(self.min_effect >= 0, "a min_effect from 0")
         expect_shape(self.shape.skewness, (profile.layout.size,), "skewness")
         layout = profile.layout
-        expect(np.isin(_known_entries(profile), self.values_null.entries).all(), "the correlation of the values")
-        expect(np.isin(_known_missing(layout), self.missing_null.entries).all(), "the correlation of missingness")
+        expect(np.isin(known_entries(profile), self.values_null.entries).all(), "the correlation of the values")
+        expect(np.isin(known_missing(layout), self.missing_null.entries).all(), "the correlation of missingness")
         self.crossed_shape.check_fits(self._counter.crossed)
         expect(len(self.observed_null.is_known) == len(schema.columns), "what is known of all columns")
         with expecting("a reference that counts"):
@@ -234,7 +225,7 @@ def fit_drift_reference(table: Any, settings: DriftSettings, rng: np.random.Gene
     profile = fit_profile(learned, compared, schema, rng, n_rows=table.n_rows, n_bins=settings.n_bins)
     histogram_axes = fit_axes(rows, schema)
     counter = Counter(profile, histogram_axes)
-    described = _describe(profile, counter, compared, rng)
+    described = describe_statistics(profile, counter, compared, rng)
     origin = _fingerprint(schema, profile, histogram_axes)
     if sample is not table or described.sums is None:
         evidence = _count(counter, schema, origin, table if sample is not table else compared, pool_singletons=True)
@@ -297,162 +288,7 @@ def _split(rows: Encoded, schema: Schema, rng: np.random.Generator) -> tuple[Enc
         f"The reference has {len(rows)} rows for {len(schema.owner)} columns and categories: one half was learned "
         "from, the other is compared with windows."
     )
-    return _take(rows, order[:half]), _take(rows, order[half:]), (note,)
-
-
-def _take(rows: Encoded, chosen: NDArray[np.intp]) -> Encoded:
-    places = np.sort(chosen)
-    return Encoded(rows.values[places], rows.missing[places], codes=rows.codes[places])
-
-
-class _Description(NamedTuple):
-    """Shape and correlation of the statistics of the rows that windows are compared with.
-
-    Their sums as well, where all of them were looked at one by one.
-    """
-
-    shape: Shape
-    values_null: Null
-    missing_null: Null
-    observed_null: ObservedNull
-    crossed_shape: CrossedShape
-    observed_bins: ObservedBins
-    sums: dict[str, NDArray[np.float64]] | None
-
-
-def _describe(profile: Profile, counter: Counter, rows: Encoded, rng: np.random.Generator) -> _Description:
-    layout, n_rows, few = profile.layout, len(rows), len(rows) <= MAX_DESCRIBED
-    if not few:
-        rows = _take(rows, rng.choice(len(rows), MAX_DESCRIBED, replace=False, shuffle=False))
-    found = counter.rows(rows, hidden=profile.direct)
-    missing = missing_statistics(layout, rows.missing, profile.missing_paired)
-    powers = power_means(layout, found.location, profile.paired, found.bins, missing)
-    shape = _shape(profile, powers, n_rows, len(rows))
-    statistics = _known_statistics(profile, found)
-    values = Null(_known_entries(profile), correlation_of(statistics), _n_effective(profile, statistics, shape))
-    entries = _known_missing(layout)
-    # Rows that miss much tell the correlation of the rates, and may be few.
-    n_telling = effective_sample_size(missing[:, : layout.rates.stop - layout.rates.start])
-    of_missing = Null(entries, correlation_of(missing[:, entries - layout.rates.start]), n_telling)
-    crossed = describe_crossed(counter.crossed, found.observed)
-    cells = cells_of_rows(rows, profile.owner, counter.histogram_axes)
-    products = counter.crossed, crossed, found.observed
-    observed = describe_observed(values, statistics, counter.histogram_axes, cells, products)
-    seen = _observe(profile, rows, found.bins)
-    return _Description(shape, values, of_missing, observed, crossed, seen, found.sums if few else None)
-
-
-def _observe(profile: Profile, rows: Encoded, memberships: Matrix) -> ObservedBins:
-    """Observed cells of the rows in each bin, as normal scores."""
-    scores = profile.scores.transform(rows.values)
-    observed = ~np.isnan(scores)
-    return observe_bins(memberships.T @ np.where(observed, scores, 0.0), memberships.T @ observed)
-
-
-def _known_missing(layout: Layout) -> Indices:
-    """Statistics of missingness whose correlation is learned: rates of more columns are taken as independent."""
-    few = layout.rates.stop - layout.rates.start <= MAX_CORRELATED // 2
-    return np.arange(layout.rates.start if few else layout.patterns.start, layout.patterns.stop)
-
-
-def _known_entries(profile: Profile) -> Indices:
-    """Statistics of the values whose correlation is learned: products of more columns are taken as independent."""
-    layout = profile.layout
-    if profile.direct:
-        return np.arange(layout.values.stop)
-    location = np.arange(layout.location.stop if layout.location.stop <= MAX_CORRELATED else 0)
-    return np.concatenate([location, np.arange(layout.bins.start, layout.bins.stop)])
-
-
-def _known_statistics(profile: Profile, rows: RowStatistics) -> Matrix:
-    """These statistics of each row."""
-    if profile.direct:
-        return value_statistics(profile.layout, rows.location, rows.hidden, rows.bins)
-    few = len(_known_entries(profile)) > rows.bins.shape[1]
-    return np.column_stack([rows.location, rows.bins]) if few else rows.bins
-
-
-def _n_effective(profile: Profile, statistics: Matrix, shape: Shape) -> int:
-    """Gaussian rows that would know the correlation of the products as well."""
-    if not profile.direct:
-        return len(statistics)
-    block = profile.layout.dependence
-    light = shape.kurtosis[block] < len(statistics) / ROWS_PER_KURTOSIS
-    return effective_sample_size(statistics[:, block][:, light])
-
-
-def _shape(profile: Profile, powers: Matrix, n_rows: int, n_described: int) -> Shape:
-    layout = profile.layout
-    variance, skewness, kurtosis = shape_of(powers)
-    indicator = np.zeros(layout.size, dtype=bool)
-    low, unit_of_two = _two_scores(profile)
-    # For now a column that was constant in the reference is one too, of any other value, with a share of none.
-    constant = variance[layout.location] <= SMALLEST_VARIANCE
-    indicator[layout.location] = profile.is_category | (unit_of_two > 0.0) | constant
-    indicator[layout.rates.start : layout.patterns.stop - 1] = True
-    unit, offset = np.ones(layout.size), np.zeros(layout.size)
-    unit[layout.location] = np.where(profile.is_category, ONE_HOT, np.where(unit_of_two > 0.0, unit_of_two, 1.0))
-    offset[layout.location] = profile.mean - low
-    first, second = layout.pairs
-    # Two rare values that never met would seem to vary little: their product is at least as heavy as they are.
-    share = np.where(indicator, (powers[0] + offset) / unit, 0.5)
-    heavy = _own_kurtosis(profile, powers[0], variance, kurtosis, share)[profile.paired] + 3.0
-    kurtosis[layout.dependence] = np.maximum(kurtosis[layout.dependence], heavy[first] * heavy[second] - 3.0)
-    # A few rows show less by chance: products would be tested that happen to vary little in the reference.
-    least = np.where(first == second, SQUARE_KURTOSIS, PRODUCT_KURTOSIS)
-    kurtosis[layout.dependence] = np.maximum(kurtosis[layout.dependence], least)
-    degenerate = _degenerate(profile, powers[0], variance)
-    # A number that the reference has once, or never, may be one of many others that are as rare: a column that is
-    # nearly constant would be an indicator where it happens to have few of them. Its counts tell what there is to tell.
-    observed = 1.0 - powers[0][layout.rates][profile.owner]
-    rarer = np.minimum(share, 1.0 - share)[layout.location] * observed * n_described
-    indicator[layout.location] &= profile.is_category | (rarer > 1.5)
-    kurtosis[layout.location][~profile.is_category & (rarer <= 1.5)] = np.inf
-    degenerate[layout.dependence] |= kurtosis[layout.dependence] * ROWS_PER_HEAVINESS > n_rows
-    return Shape(skewness, kurtosis, indicator, unit, offset, degenerate)
-
-
-def _own_kurtosis(profile: Profile, mean: Vector, variance: Vector, kurtosis: Vector, share: Vector) -> Vector:
-    """Kurtosis of the scores of each column, at least that of values as rare as they were learned to be: (columns,).
-
-    The rows that are compared, where they are others, may lack these values: what is left seems to vary little, and
-    evenly.
-    """
-    layout = profile.layout
-    variance, kurtosis, share = (array[layout.location] for array in (variance, kurtosis, share))
-    observed = 1.0 - mean[layout.rates][profile.owner]
-    # The scores of numbers were learned to have variance 1.
-    unseen = ~profile.is_category & (variance < LEAST_SEEN * observed)
-    of_share = 1.0 / np.maximum(share * (1.0 - share), 1e-9) - 6.0
-    return np.minimum(np.where(unseen, np.inf, np.maximum(kurtosis, of_share)), 1e9)
-
-
-def _two_scores(profile: Profile) -> tuple[Vector, Vector]:
-    """Lower score, and distance to the higher one, of columns of numbers that have two values; 0 for all others.
-
-    They are indicators of the second value. As numbers they would be judged by the kurtosis that the reference happens
-    to show, which keeps the columns in which it happens to have that value often.
-    """
-    two = np.zeros((2, len(profile.owner)))
-    for column, pair in enumerate(profile.scores.knots):
-        if pair is not None and len(pair[1]) == 2:
-            two[:, column] = pair[1][0], pair[1][1] - pair[1][0]
-    return two[0], two[1]
-
-
-def _degenerate(profile: Profile, mean: Vector, variance: Vector) -> NDArray[np.bool_]:
-    """Products that say nothing of their own.
-
-    The square of a column with two values hardly varies, so that noise of second order would rule it; products
-    within one category repeat its frequencies.
-    """
-    block = profile.layout.dependence
-    first, second = (profile.paired[places] for places in profile.layout.pairs)
-    flat = (first == second) & (variance[block] < 0.2 * mean[block] ** 2)
-    flat |= (profile.owner[first] == profile.owner[second]) & profile.is_category[first]
-    degenerate = np.zeros(len(mean), dtype=bool)
-    degenerate[block] = flat
-    return degenerate
+    return rows.take(order[:half]), rows.take(order[half:]), (note,)
 
 
 def _count(counter: Counter, schema: Schema, origin: str, table: Any, *, pool_singletons: bool = False) -> Evidence:
