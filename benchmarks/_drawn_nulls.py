@@ -10,7 +10,6 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -112,21 +111,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_part(arguments: argparse.Namespace) -> None:
-    """Measure drawn, fixed and kept cases, print the worst of them and the bars; exit with 1 where one is missed."""
+    """Measure drawn, fixed and kept cases, print the worst of them and the bars; exit with 1 where one is missed.
+
+    The table is written after each phase.
+    """
     path = arguments.csv or RESULTS / f"{arguments.only}-nulls.csv"
-    measured = partial(measure, jobs=arguments.jobs, csv=path)
     first = FAR * arguments.seed
     tallies: dict[str, list[Tally]] = {}
+
+    def measured(phase: str, names: Sequence[str], start: int, trials: int) -> None:
+        tallies[phase] = measure(names, phase, start, trials, arguments.jobs, path)
+        # A night may be too short for the phases that follow.
+        write_csv(path, HEADER, [each.row() for found in tallies.values() for each in found])
+
     if arguments.only == "drawn":
         names = drawn_names(arguments.cases, arguments.seed, arguments.rows)
-        tallies["drawn"] = measured(names, "drawn", first, arguments.trials)
-        tallies["again"] = measured(worst(tallies["drawn"]), "again", first + AGAIN, arguments.again)
+        measured("drawn", names, first, arguments.trials)
+        measured("again", worst(tallies["drawn"]), first + AGAIN, arguments.again)
     if arguments.only in {"drawn", "table"}:
-        tallies["table"] = measured(tuple(fixed()), "table", first, arguments.again)
+        measured("table", tuple(fixed()), first, arguments.again)
     if arguments.only in {"drawn", "kept"}:
-        tallies["kept"] = measured(tuple(kept()), "kept", first + 2 * AGAIN, arguments.again)
+        measured("kept", tuple(kept()), first + 2 * AGAIN, arguments.again)
     found = [each for phase in tallies.values() for each in phase]
-    write_csv(path, HEADER, [each.row() for each in found])
     path.with_suffix(".part").unlink(missing_ok=True)
     show([each for each in found if each.phase != "drawn"])
     keep({each.name: reason for each in tallies.get("again", []) if (reason := failure(each))})
@@ -155,7 +161,6 @@ def measure(names: Sequence[str], phase: str, start: int, trials: int, jobs: int
     for task, result in zip(tasks, found, strict=True):
         records[task[0]] += result
     tallies = [tally(name, phase, records[name]) for name in names]
-    # A night may be too short for the phases that follow.
     print(summary(phase, tallies), flush=True)
     return tallies
 

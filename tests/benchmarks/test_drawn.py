@@ -1,3 +1,4 @@
+import argparse
 import json
 from collections import Counter
 
@@ -67,6 +68,30 @@ class TestNulls:
         found = _drawn_nulls.measure([name], "table", 0, 2, 1, path)[0]
         assert len(records) == 2
         assert found.findings == {"noted": 2}
+
+    def test_the_table_is_written_after_each_phase(self, tmp_path, monkeypatch):
+        def measure(names, phase, *_):
+            if phase == "again":
+                raise KeyboardInterrupt
+            return [Tally(name, phase, 60, 3, 0, Counter(), Counter()) for name in names]
+
+        monkeypatch.setattr(_drawn_nulls, "measure", measure)
+        path = tmp_path / "found.csv"
+        options = {
+            "only": "drawn",
+            "csv": path,
+            "seed": 5,
+            "cases": 3,
+            "trials": 60,
+            "again": 500,
+            "rows": 0,
+            "jobs": 1,
+        }
+        with pytest.raises(KeyboardInterrupt):
+            _drawn_nulls.run_part(argparse.Namespace(**options))
+        assert [line.split(",")[:2] for line in path.read_text().splitlines()[1:]] == [
+            [f"drawn {seed}", "drawn"] for seed in (5, 6, 7)
+        ]
 
     def test_failing_seeds_are_kept_once(self, tmp_path, monkeypatch):
         path = tmp_path / "kept.csv"
