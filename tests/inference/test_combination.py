@@ -1,10 +1,20 @@
 import numpy as np
 import pytest
+from scipy.stats import chi2
 from scipy.stats import f as f_distribution
 from scipy.stats import t as t_distribution
 
-from gapdrift.inference.combination import Component, combine, effective_number, matched_filter, min_p, sidak, wald
-from gapdrift.inference.contrast import covariance_of
+from gapdrift.inference.combination import (
+    Component,
+    combine,
+    effective_number,
+    matched_filter,
+    min_p,
+    sidak,
+    sum_of_squares,
+    wald,
+)
+from gapdrift.inference.contrast import covariance_of, standardised
 from gapdrift.inference.null import Null, correlation_of
 from tests.inference.test_contrast import contrast_of
 
@@ -91,6 +101,22 @@ def test_a_heavier_part_alarms_sooner():
     assert light == pytest.approx(0.03, abs=0.005)
 
 
+def test_tests_that_agree_alarm_sooner():
+    simulated = np.random.default_rng(0).random((2, 2_000))
+    one = Component("one", 0.02, simulated[0])
+    alone, together = (
+        combine("all", [(one, 0.5), (Component("two", p_value, simulated[1]), 0.5)]).p_value for p_value in (0.5, 0.03)
+    )
+    assert alone == pytest.approx(0.04, abs=0.008)
+    assert together < 0.7 * alone
+
+
+def test_combining_tiny_p_values_gives_a_tiny_one():
+    simulated = np.random.default_rng(0).random((2, 2_000))
+    parts = [(Component(str(place), p_value, simulated[place]), 0.5) for place, p_value in enumerate((0.0, 1e-40))]
+    assert 0.0 < combine("all", parts).p_value < 1e-290
+
+
 def test_combination_holds_its_level():
     """400 null contrasts of correlated entries: the combined p-value is uniform at 0.05, within a binomial bound."""
     rng = np.random.default_rng(1)
@@ -131,3 +157,43 @@ def test_a_matched_filter_holds_its_level():
 
 def test_a_matched_filter_needs_two_entries():
     assert matched_filter("filter", np.ones(1), np.eye(1), np.ones((10, 1)), freedom=90) is None
+
+
+def sum_of(score, correlation, draws, n_rows=10_000):
+    return sum_of_squares("sum", score, correlation, draws, n_rows=n_rows, kurtosis=np.zeros(len(score)))
+
+
+def test_a_sum_of_squares_holds_its_level():
+    correlation, draws = equicorrelated(5)
+    rng = np.random.default_rng(8)
+    scores = rng.multivariate_normal(np.zeros(5), correlation, size=1_000)
+    found = [sum_of(score, correlation, draws) for score in scores]
+    assert 28 <= sum(each.p_value < 0.05 for each in found) <= 74
+    assert 450 <= sum(each.p_value < 0.5 for each in found) <= 550
+    assert (found[0].simulated < 0.05).mean() == pytest.approx(0.05, abs=0.015)
+
+
+@pytest.mark.parametrize(("m", "n", "size"), [(40, 40, 60), (30, 400, 60), (100, 100, 3)])
+def test_a_sum_of_squares_holds_its_level_with_a_correlation_that_few_rows_tell(m, n, size):
+    """400 null contrasts: dependent columns, more of them than rows; a bound of four standard deviations."""
+    rng = np.random.default_rng(3)
+    mixing = 0.7 * np.eye(size) + 0.5 * rng.normal(size=(size, size)) / np.sqrt(size) + 0.3 / np.sqrt(size)
+    alarms = 0
+    for _ in range(400):
+        one, two = rng.normal(size=(m, size)) @ mixing, rng.normal(size=(n, size)) @ mixing
+        correlation = np.corrcoef(np.vstack([one, two]).T)
+        score = standardised(contrast_of(one, two))
+        alarms += sum_of(score, correlation, draws_of(one), n_rows=m + n).p_value < 0.05
+    assert 3 <= alarms <= 37
+
+
+def test_a_sum_of_squares_sees_what_moves_all_entries_along_their_correlation():
+    correlation, draws = equicorrelated(8)
+    score = np.full(8, 2.2)
+    statistic = score @ np.linalg.solve(correlation, score)
+    assert sum_of(score, correlation, draws).p_value < 0.04
+    assert chi2.sf(statistic, 8) > 0.3
+
+
+def test_a_sum_of_squares_needs_two_entries():
+    assert sum_of(np.ones(1), np.eye(1), np.ones((10, 1))) is None

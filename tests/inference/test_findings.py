@@ -110,3 +110,23 @@ def test_slopes_that_are_not_well_known_move_no_column_that_is_missing_elsewhere
         alarms += any(part.name == "location" and part.p_value < 0.05 for part in values.parts)
     # 16 trials of a rate of 0.05 give more once in a thousand times.
     assert alarms <= 4
+
+
+@pytest.mark.parametrize("rate", [0.2, 0.5])
+def test_products_vary_as_their_variance_says_whatever_is_missing(rate):
+    """150 null windows, bounds of five standard deviations: with half missing their squares once varied by 0.51."""
+    found = []
+    for seed in range(150):
+        rng = np.random.default_rng([seed, 7])
+        reference, window = (rng.normal(size=(400, 3)) for _ in range(2))
+        for rows in (reference, window):
+            rows[:, 1] = 0.5 * rows[:, 0] + np.sqrt(0.75) * rows[:, 1]
+            rows[rng.random(rows.shape) < rate] = np.nan
+        detector = gd.DriftDetector(random_state=0).fit(reference)
+        part = detector.reference_.comparison(detector.count(window)).contrast
+        part = part.part(detector.reference_.profile.layout.dependence)
+        found.append(part.difference / np.sqrt(part.variance * part.scale))
+    first, second = detector.reference_.profile.layout.pairs
+    squared = np.array(found) ** 2
+    assert 0.7 < squared[:, first == second].mean() < 1.35
+    assert 0.7 < squared[:, first != second].mean() < 1.35

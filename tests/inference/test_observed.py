@@ -4,7 +4,7 @@ from scipy.stats import hypergeom
 
 import gapdrift as gd
 from gapdrift.inference.combination import effective_number
-from gapdrift.inference.observed import _at_least, _shrink, _worth, column_tests, merge_cells
+from gapdrift.inference.observed import _at_least, _shrink, _worth, column_tests, explained_by, merge_cells
 from gapdrift.inference.observed_null import _Column, _column_p_values
 from gapdrift.tables.histograms import HistogramAxis
 
@@ -142,6 +142,16 @@ def test_flags_that_half_of_the_rows_have_are_calm(seed):
 
     result = gd.DriftDetector(random_state=0).fit(draw()).test(draw())
     assert parts_of(result)["interactions"] > 1e-4
+
+
+def test_conditions_that_differ_by_chance_explain_nothing():
+    """Of twenty columns one has a p-value of 0.03 more often than not."""
+    p_values = np.full(20, 0.5)
+    p_values[3] = 0.03
+    assert not explained_by(p_values).any()
+    p_values[3] = 1e-4
+    assert explained_by(p_values)[3] == pytest.approx(3.89, abs=0.01)
+    assert explained_by(np.array([0.03, 1.0, 1.0]))[0] == pytest.approx(2.17, abs=0.01)
 
 
 def test_few_missing_cells_of_a_small_window_are_not_missing_elsewhere():

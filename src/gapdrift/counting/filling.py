@@ -158,9 +158,11 @@ class _DenseTotals:
     def sums(self) -> dict[str, Matrix]:
         kept = self.filler.pattern_sums(self.filler.kept_patterns(), self.counts)
         found, paired = _added([kept, *self.others]), self.filler.profile.paired
-        hidden = self.filler.hidden_sum(found.pop("covariance"), found.pop("squared"))
+        among = np.ix_(paired, paired)
+        covariance = found.pop("covariance")
+        hidden = self.filler.hidden_sum(covariance, found.pop("squared"))
         extra = self.extra + np.triu(self.extra, k=1).T
-        return found | {"hidden": hidden, "extra_squares": extra[np.ix_(paired, paired)]}
+        return found | {"hidden": hidden, "conditional": covariance[among], "extra_squares": extra[among]}
 
 
 def _added(parts: list[dict[str, Matrix]]) -> dict[str, Matrix]:
@@ -341,7 +343,7 @@ class FactorFiller:
         size = len(self.profile.paired)
         none = np.zeros((1, len(self.profile.entropy)), dtype=bool)
         return _FactorTotals(
-            {"hidden": np.zeros((size, size)), "extra_squares": np.zeros((size, size))}
+            {name: np.zeros((size, size)) for name in ("hidden", "conditional", "extra_squares")}
             | missing_sums(none, np.zeros(1), self.profile.missing_paired)
         )
 
@@ -370,7 +372,8 @@ class FactorFiller:
             products *= 2.0
             products += covariance if len(numbers) == len(rows) else covariance * counts[:, None, None]
             products *= covariance
-            parts["hidden"] = parts["hidden"] + np.tensordot(counts.astype(float), covariance, 1)
+            parts["conditional"] = parts["conditional"] + np.tensordot(counts.astype(float), covariance, 1)
+            parts["hidden"] = parts["conditional"]
             parts["extra_squares"] = parts["extra_squares"] + products.sum(axis=0)
 
     def conditional_covariance(self, missing: Mask) -> Matrix:

@@ -178,12 +178,12 @@ def add_products(scores: Matrix, rounding: Vector, products: Matrix, squares: Ma
         squares += np.dot(squared.T, squared)
 
 
-def sums_of(layout: Layout, sums: Sums, *, hidden: bool = True) -> Vector:
+def sums_of(layout: Layout, sums: Sums, *, hidden: str = "hidden") -> Vector:
     """Sums of all statistics, in the order of the layout, out of the sums of evidence.
 
-    Without the hidden part of products they are those whose squares are known (`squares_of`).
+    With ``"conditional"`` for the hidden part of products they are those whose squares are known (`squares_of`).
     """
-    products = sums["scatter"] + sums["hidden"] if hidden else sums["scatter"]
+    products = sums["scatter"] + sums[hidden]
     return np.concatenate(
         [
             sums["location"],
@@ -197,7 +197,11 @@ def sums_of(layout: Layout, sums: Sums, *, hidden: bool = True) -> Vector:
 
 
 def squares_of(layout: Layout, sums: Sums) -> Vector:
-    """Sums of the squares of all statistics, products without their hidden part, out of the sums of evidence."""
+    """Sums of the squares of all statistics, out of the sums of evidence.
+
+    Products are squared with the conditional covariance for their hidden part: it has entries where both cells are
+    missing only, so that their squares take no more time than they do.
+    """
     return np.concatenate(
         [
             sums["location_squares"],

@@ -157,8 +157,8 @@ def _sample_of(profile: Profile, side: Evidence) -> Sample:
     layout = profile.layout
     observed = np.full(layout.size, float(side.n_rows))
     observed[layout.location] -= side.sums["missing"][profile.owner]
-    sums, plain = sums_of(layout, side.sums), sums_of(layout, side.sums, hidden=False)
-    return Sample(side.n_rows, sums, plain, squares_of(layout, side.sums), observed)
+    sums, modelled = sums_of(layout, side.sums), sums_of(layout, side.sums, hidden="conditional")
+    return Sample(side.n_rows, sums, modelled, squares_of(layout, side.sums), observed)
 
 
 def _as_rare_as_both(profile: Profile, shape: Shape, reference: Sample, window: Sample) -> Shape:

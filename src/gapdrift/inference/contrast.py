@@ -39,9 +39,10 @@ class Sample:
     ----------
     n_rows : int
     sums : (statistics,) array
-    plain, squares : (statistics,) arrays
-        Sums of what varies in the statistics, and of its squares: of products without their hidden part, which is the
-        same for all rows that miss the same cells. The square of a mean with it would leave no variance.
+    modelled, squares : (statistics,) arrays
+        Sums of statistics whose squares are known, and of these squares: of products with what the model says of their
+        hidden part. A mean without it, or of what the reference says of it, would be that of other numbers: squares of
+        a column that is missing in half of the rows seemed to vary by twice as much as they do, or not at all.
     observed : (statistics,) array
         Rows in which what an indicator is of was observed; all others add nothing to the sum of its differences from
         the mean of the reference. Of other statistics it does not matter.
@@ -49,7 +50,7 @@ class Sample:
 
     n_rows: int
     sums: Vector
-    plain: Vector
+    modelled: Vector
     squares: Vector
     observed: Vector
 
@@ -162,8 +163,8 @@ def compare(reference: Sample, window: Sample, shape: Shape) -> Contrast:
     m, n = reference.n_rows, window.n_rows
     total, scale = m + n, 1.0 / m + 1.0 / n
     mean = (reference.sums + window.sums) / total
-    plain = (reference.plain + window.plain) / total
-    variance = np.clip((reference.squares + window.squares - total * plain**2) / (total - 1), 0.0, None)
+    modelled = (reference.modelled + window.modelled) / total
+    variance = np.clip((reference.squares + window.squares - total * modelled**2) / (total - 1), 0.0, None)
     skewness, kurtosis = _row_shape_now(shape, mean, (reference.observed + window.observed) / total, total)
     skewness = skewness * (1.0 / n**2 - 1.0 / m**2) / scale**1.5
     excess = kurtosis * (1.0 / n**3 + 1.0 / m**3) / scale**2

@@ -440,9 +440,11 @@ def explained_by(p_values: Vector) -> Vector:
     """Standard deviations that changed conditions of missing values may explain: (input columns,).
 
     What selects the observed cells of a column moves their statistics by no more standard deviations than it moves
-    itself, where dependence is perfect. Conditions that differ by chance explain nothing.
+    itself, where dependence is perfect. Conditions that differ by chance explain nothing; of many columns some do.
     """
-    return np.where(p_values < CHANGED, -ndtri(np.maximum(p_values, 1e-300) / 2.0), 0.0)
+    tested = max(int((p_values < 1.0).sum()), 1)
+    changed = sidak_all(p_values, tested) < CHANGED
+    return np.where(changed, -ndtri(np.maximum(p_values, 1e-300) / 2.0), 0.0)
 
 
 def less_surely(p_values: Vector, explained: Vector | float) -> Vector:

@@ -9,11 +9,19 @@ from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import chdtrc, gammaincc, ndtr
+from scipy.special import chdtrc, ndtr
 
 from gapdrift._typing import Indices, Mask, Matrix, Vector
 from gapdrift.counting.observed import TRIPLE_REACH, CrossedSums
-from gapdrift.inference.combination import Adjustment, Component, combine, effective_number, sidak, sidak_all
+from gapdrift.inference.combination import (
+    Adjustment,
+    Component,
+    combine,
+    effective_number,
+    gamma_tail,
+    sidak,
+    sidak_all,
+)
 from gapdrift.inference.null import N_DRAWS, Null, share_of_chance
 from gapdrift.inference.observed import (
     MIN_CELL,
@@ -121,19 +129,12 @@ class ObservedNull:
         ratio = len(p_values) / self.n_columns
         found = -2.0 * np.log(np.maximum(p_values, SMALLEST_P)).sum()
         standard = (found - ratio * centre) / (np.sqrt(ratio) * deviation)
-        p_value = float(_gamma_tail(standard, skewness / np.sqrt(ratio)))
-        return Component("distributions", p_value, _gamma_tail((self.together - centre) / deviation, skewness))
+        p_value = float(gamma_tail(standard, skewness / np.sqrt(ratio)))
+        return Component("distributions", p_value, gamma_tail((self.together - centre) / deviation, skewness))
 
     def interactions_test(self, smallest: float, number: int) -> Component:
         """Test of all products by the smallest p-value of so many."""
         return _smallest("interactions", smallest, number, self.interactions, self.n_products)
-
-
-def _gamma_tail(standard: Vector | float, skewness: float) -> Vector:
-    """Probability that a gamma distribution of mean 0, variance 1 and this skewness exceeds some numbers."""
-    shape = 4.0 / skewness**2
-    found: Vector = gammaincc(shape, np.maximum(shape + np.sqrt(shape) * np.asarray(standard), 0.0))
-    return found
 
 
 def _smallest(name: str, smallest: float, number: int, simulated: Vector, n_simulated: int) -> Component:

@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 
 from gapdrift._typing import Mask, Matrix, Vector
-from gapdrift.inference.combination import Component, combine, matched_filter, min_p, sidak, wald
+from gapdrift.inference.combination import Component, combine, matched_filter, min_p, sidak, sum_of_squares, wald
 from gapdrift.inference.comparison import Comparison, shares_of_pairs
-from gapdrift.inference.contrast import Contrast, covariance_of, standardised
+from gapdrift.inference.contrast import SMALLEST_VARIANCE, Contrast, covariance_of, standardised
 from gapdrift.inference.null import N_DRAWS, Null
 from gapdrift.inference.pearson import MIN_EXPECTED
 from gapdrift.models.gaussian import DensePrecision, FactorPrecision
@@ -59,10 +59,10 @@ MAX_MISSED = 3.0
 def location_part(comparison: Comparison) -> Component | None:
     """Test of the location.
 
-    Few columns are tested together; many columns along principal directions together, and all one by one. Categories
-    too rare for either are left to the exact test of their counts; columns of which the model knows too little to say
-    what is missing at other values than before, or that follow what changed there along no straight line, to the test
-    of their observed cells.
+    Columns are tested together, many of them along principal directions, and by the sum of their squared differences;
+    many columns one by one as well. Categories too rare for these are left to the exact test of their counts; columns
+    of which the model knows too little to say what is missing at other values than before, or that follow what changed
+    there along no straight line, to the test of their observed cells.
     """
     profile, layout = comparison.profile, comparison.profile.layout
     location = comparison.cautious.part(layout.location).scaled(_line_error(comparison))
@@ -79,10 +79,24 @@ def location_part(comparison: Comparison) -> Component | None:
     difference = location.difference[profile.paired] @ turn
     turned = (draws * deviation)[:, profile.paired] @ turn
     together = _as_a_whole("location", location, difference, turn.T @ covariance @ turn, turned)
+    all_alike = _all_alike(comparison, location, covariance, draws)
     if profile.direct:
-        return together
+        return combine("location", [(together, 0.5), (all_alike, 0.5)])
     often = replace(location, usable=location.usable & location.smooth)
-    return combine("location", [(together, 0.5), (min_p("location", often, draws), 0.5)])
+    one_by_one = min_p("location", often, draws)
+    return combine("location", [(together, 0.25), (one_by_one, 0.25), (all_alike, 0.5)])
+
+
+def _all_alike(comparison: Comparison, location: Contrast, covariance: Matrix, draws: Matrix) -> Component | None:
+    """Sum of the squared differences of the paired columns that a quadratic form bears."""
+    paired = comparison.profile.paired
+    chosen = np.flatnonzero(location.smooth[paired])
+    entries = paired[chosen]
+    deviation = np.sqrt(np.maximum(np.diag(covariance)[chosen], SMALLEST_VARIANCE))
+    correlation = covariance[np.ix_(chosen, chosen)] / np.outer(deviation, deviation)
+    score, kurtosis = standardised(location)[entries], location.kurtosis[entries]
+    n_rows = location.n_rows
+    return sum_of_squares("location", score, correlation, draws[:, entries], n_rows=n_rows, kurtosis=kurtosis)
 
 
 def _line_error(comparison: Comparison) -> Vector:
