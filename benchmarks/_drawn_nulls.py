@@ -3,14 +3,22 @@
 First every drawn case, then the worst tenth of them again with fresh trials, then the fixed cases and those that ever
 failed. One trial is a fit on a fresh reference and a test of a fresh window. The judged p-value is that of the verdict,
 and that of `values` where the missing cells changed. A trial that raises an error or stays undetermined fails.
+
+A run goes on from the table that one before it has left, even one that was stopped by ``--minutes``: tallies add up.
+Rows of other trials, or of other code, are measured anew.
 """
 
 import argparse
+import csv
+import hashlib
+import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -34,6 +42,7 @@ RESULTS = Path(__file__).with_name("results")
 HEADER = (
     "case",
     "phase",
+    "first trial",
     "trials",
     "0.05",
     "0.01",
@@ -41,6 +50,7 @@ HEADER = (
     "errors and undetermined",
     "smallest p-value in alarms",
     "seconds",
+    "code",
     "description",
 )
 
@@ -53,8 +63,8 @@ class Tally:
     ----------
     name, phase
         Which case, and which of its trials: ``drawn``, ``again``, ``table`` or ``kept``.
-    trials
-        How many.
+    first, trials
+        The first of them, and how many.
     at_05, at_01
         Trials with a judged p-value of at most 0.05 and 0.01.
     failures
@@ -67,12 +77,28 @@ class Tally:
 
     name: str
     phase: str
+    first: int
     trials: int
     at_05: int
     at_01: int
     failures: Counter[str]
     findings: Counter[str]
     seconds: float = 0.0
+
+    def __add__(self, other: "Tally") -> "Tally":
+        """Tally of the trials of both, those of the other after these."""
+        trials = self.trials + other.trials
+        return Tally(
+            self.name,
+            self.phase,
+            self.first,
+            trials,
+            self.at_05 + other.at_05,
+            self.at_01 + other.at_01,
+            self.failures + other.failures,
+            self.findings + other.findings,
+            (self.seconds * self.trials + other.seconds * other.trials) / max(trials, 1),
+        )
 
     @property
     def share(self) -> float:
@@ -95,12 +121,45 @@ class Tally:
         shares = (f"{self.at_05 / self.trials:.4f}", f"{self.at_01 / self.trials:.4f}")
         case = null_case(self.name)
         named = (_counts(self.failures), _counts(self.findings))
-        figures = (str(self.trials), *shares)
-        return (self.name, self.phase, *figures, case.judged, *named, f"{self.seconds:.2f}", str(case))
+        figures = (str(self.first), str(self.trials), *shares)
+        return (self.name, self.phase, *figures, case.judged, *named, f"{self.seconds:.2f}", code_of(), str(case))
 
 
 def _counts(counter: Counter[str]) -> str:
-    return "; ".join(f"{name} {count}" for name, count in counter.most_common())
+    return "; ".join(f"{name.replace(';', ',')} {count}" for name, count in counter.most_common())
+
+
+def _counter(text: str) -> Counter[str]:
+    """Counter of what `_counts` wrote."""
+    pairs = [part.rsplit(" ", 1) for part in text.split("; ") if part]
+    return Counter({name: int(count) for name, count in pairs})
+
+
+@cache
+def code_of() -> str:
+    """First digits of a checksum of the code that the figures are of: that of the detector, and of the grammar."""
+    root = Path(__file__).parent
+    measured = [Path(gd.__file__).parent / name for name in ("counting", "detectors", "inference", "models", "tables")]
+    files = [file for folder in [*measured, root / "grammar"] for file in sorted(folder.rglob("*.py"))]
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:10]
+
+
+def read_tallies(path: Path | None) -> dict[tuple[str, str, int], Tally]:
+    """Tallies of a table of the same code, by case, phase and first trial; none where there is no file."""
+    if path is None or not path.is_file():
+        return {}
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if row.get("code") == code_of()]
+    found = [_tally_of(row) for row in rows]
+    return {(each.name, each.phase, each.first): each for each in found}
+
+
+def _tally_of(row: dict[str, str]) -> Tally:
+    trials = int(row["trials"])
+    at_05, at_01 = (round(float(row[level]) * trials) for level in ("0.05", "0.01"))
+    failures, findings = _counter(row["errors and undetermined"]), _counter(row["smallest p-value in alarms"])
+    first, seconds = int(row["first trial"]), float(row["seconds"])
+    return Tally(row["case"], row["phase"], first, trials, at_05, at_01, failures, findings, seconds)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -108,21 +167,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cases", type=int, default=300, help="drawn cases (default %(default)s)")
     parser.add_argument("--again", type=int, default=ENOUGH, help="trials of the worst tenth (default %(default)s)")
     parser.add_argument("--rows", type=int, default=0, help="only drawn cases with at most so many rows in all")
+    parser.add_argument("--minutes", type=float, help="stop after so many; the next run goes on from the table")
 
 
 def run_part(arguments: argparse.Namespace) -> None:
     """Measure drawn, fixed and kept cases, print the worst of them and the bars; exit with 1 where one is missed.
 
-    The table is written after each phase.
+    The table is written after each phase, and when time is up.
     """
     path = arguments.csv or RESULTS / f"{arguments.only}-nulls.csv"
+    until = None if arguments.minutes is None else time.monotonic() + 60.0 * arguments.minutes
     first = FAR * arguments.seed
+    before = read_tallies(path)
     tallies: dict[str, list[Tally]] = {}
 
     def measured(phase: str, names: Sequence[str], start: int, trials: int) -> None:
-        tallies[phase] = measure(names, phase, start, trials, arguments.jobs, path)
+        found = measure(names, phase, start, trials, arguments.jobs, path, known=before, until=until)
+        tallies[phase] = found
         # A night may be too short for the phases that follow.
-        write_csv(path, HEADER, [each.row() for found in tallies.values() for each in found])
+        later = [each for each in before.values() if each.phase not in tallies]
+        all_found = [*(each for phase in tallies.values() for each in phase if each.trials), *later]
+        write_csv(path, HEADER, [each.row() for each in all_found])
+        path.with_suffix(".part").unlink(missing_ok=True)
+        done = sum(each.trials for each in found)
+        if done < trials * len(names):
+            sys.exit(f"{phase}: time is up after {done:,} of {trials * len(names):,} trials. Run it again to go on.")
 
     if arguments.only == "drawn":
         names = drawn_names(arguments.cases, arguments.seed, arguments.rows)
@@ -133,7 +202,6 @@ def run_part(arguments: argparse.Namespace) -> None:
     if arguments.only in {"drawn", "kept"}:
         measured("kept", tuple(kept()), first + 2 * AGAIN, arguments.again)
     found = [each for phase in tallies.values() for each in phase]
-    path.with_suffix(".part").unlink(missing_ok=True)
     show([each for each in found if each.phase != "drawn"])
     keep({each.name: reason for each in tallies.get("again", []) if (reason := failure(each))})
     finish(bars(tallies))
@@ -150,26 +218,61 @@ def drawn_names(n_cases: int, seed: int, most_rows: int) -> tuple[str, ...]:
     return tuple(names)
 
 
-def measure(names: Sequence[str], phase: str, start: int, trials: int, jobs: int, csv: Path | None) -> list[Tally]:
-    """Tallies of these cases; what the journal beside the CSV has already is not measured again."""
-    firsts = range(start, start + trials, CHUNK)
+def measure(
+    names: Sequence[str],
+    phase: str,
+    start: int,
+    trials: int,
+    jobs: int,
+    csv: Path | None,
+    *,
+    known: Mapping[tuple[str, str, int], Tally] = MappingProxyType({}),
+    until: float | None = None,
+) -> list[Tally]:
+    """Tallies of these cases; what is known, or in the journal beside the CSV, is not measured again.
+
+    Past ``until`` those that are not finished have fewer trials.
+    """
+    before = {name: known.get((name, phase, start), _no_trials(name, phase, start)) for name in names}
+    before = {name: each if each.trials <= trials else _no_trials(name, phase, start) for name, each in before.items()}
     # A few trials of every case first: the worst of them show early.
-    tasks = [(name, first, min(CHUNK, start + trials - first)) for first in firsts for name in names]
+    tasks = [
+        (name, first, min(CHUNK, start + trials - first))
+        for first in range(start, start + trials, CHUNK)
+        for name in names
+        if first >= start + before[name].trials
+    ]
     say(f"{phase}: {len(names)} cases")
-    found = run(work, tasks, jobs, csv.with_suffix(".part") if csv else None)
+    found = run(work, tasks, jobs, csv.with_suffix(".part") if csv else None, until)
     records: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
+    stopped: set[str] = set()
     for task, result in zip(tasks, found, strict=True):
-        records[task[0]] += result
-    tallies = [tally(name, phase, records[name]) for name in names]
+        if result is None:
+            stopped.add(task[0])
+        elif task[0] not in stopped:
+            records[task[0]] += result
+    tallies = [
+        before[name] + tally(name, phase, start + before[name].trials, records[name]) if records[name] else before[name]
+        for name in names
+    ]
     print(summary(phase, tallies), flush=True)
     return tallies
 
 
+def _no_trials(name: str, phase: str, first: int) -> Tally:
+    return Tally(name, phase, first, 0, 0, 0, Counter(), Counter())
+
+
 def summary(phase: str, tallies: Sequence[Tally]) -> str:
     """Sentence about the cases of a phase: how often they alarm on average, and the highest."""
-    mean_05, mean_01 = np.mean([(each.at_05 / each.trials, each.at_01 / each.trials) for each in tallies], axis=0)
-    highest = max(tallies, key=lambda each: each.share)
-    cases, means = f"{len(tallies)} cases of {highest.trials} trials", f"{mean_05:.4f} at 0.05, {mean_01:.4f} at 0.01"
+    some = [each for each in tallies if each.trials]
+    if not some:
+        return f"{phase}: no trial of {len(tallies)} cases"
+    mean_05, mean_01 = np.mean([(each.at_05 / each.trials, each.at_01 / each.trials) for each in some], axis=0)
+    highest = max(some, key=lambda each: each.share)
+    numbers = sorted({each.trials for each in some})
+    trials = str(numbers[0]) if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
+    cases, means = f"{len(some)} cases of {trials} trials", f"{mean_05:.4f} at 0.05, {mean_01:.4f} at 0.01"
     return f"{phase}: {cases}: {means}; highest {highest.share:.3f}, {highest.name}"
 
 
@@ -202,7 +305,7 @@ def leaves(finding: Finding) -> list[Finding]:
     return [leaf for part in finding.parts for leaf in leaves(part)] or [finding]
 
 
-def tally(name: str, phase: str, records: Sequence[dict[str, Any]]) -> Tally:
+def tally(name: str, phase: str, first: int, records: Sequence[dict[str, Any]]) -> Tally:
     """Tally of the records of one case."""
     judged = null_case(name).judged
     p_values = [record.get(judged, 1.0) for record in records]
@@ -210,7 +313,7 @@ def tally(name: str, phase: str, records: Sequence[dict[str, Any]]) -> Tally:
     failures = Counter(record["failed"] for record in records if "failed" in record)
     findings = Counter(record["smallest"] for record in records if record.get(judged, 1.0) <= 0.05)
     seconds = float(np.mean([record.get("seconds", 0.0) for record in records]))
-    return Tally(name, phase, len(records), counts[0], counts[1], failures, findings, seconds)
+    return Tally(name, phase, first, len(records), counts[0], counts[1], failures, findings, seconds)
 
 
 def worst(tallies: Sequence[Tally]) -> tuple[str, ...]:
@@ -292,5 +395,5 @@ def highest_bar(name: str, tallies: Sequence[Tally], alpha: float, bound: float,
 def show(tallies: Sequence[Tally]) -> None:
     """Print the cases, those that alarm most first."""
     for each in sorted(tallies, key=lambda each: -each.at_05):
-        name, phase, trials, at_05, at_01, judged, failures, findings, _, text = each.row()
+        name, phase, _, trials, at_05, at_01, judged, failures, findings, *_, text = each.row()
         print(f"{at_05} {at_01} {judged:7} of {trials:>4} {phase:6} {name}: {text} [{findings}] {failures}".rstrip())

@@ -44,11 +44,18 @@ def outside(count: int, trials: int, low: float, high: float) -> bool:
     return bool(too_few or too_many)
 
 
-def run(work: Callable[[Any], Any], tasks: Sequence[Any], jobs: int, journal: Path | None = None) -> list[Any]:
+def run(
+    work: Callable[[Any], Any],
+    tasks: Sequence[Any],
+    jobs: int,
+    journal: Path | None = None,
+    until: float | None = None,
+) -> list[Any]:
     """Results of ``work`` on each task, in order, by several processes of one thread each.
 
     With a journal each result is written down as it comes, and a run that was stopped goes on with the tasks the
-    journal lacks; results are then lists of numbers. A line that was cut short counts as not written.
+    journal lacks; results are then lists of numbers. A line that was cut short counts as not written. No task is begun
+    when `time.monotonic` is past ``until``; the result of those that are left is None.
     """
     known = read_journal(journal)
     results = [known.get(json.dumps(task)) for task in tasks]
@@ -57,6 +64,11 @@ def run(work: Callable[[Any], Any], tasks: Sequence[Any], jobs: int, journal: Pa
     with ProcessPoolExecutor(jobs, initializer=_one_thread) as pool:
         futures = {pool.submit(work, tasks[index]): index for index in open_tasks}
         for done, future in enumerate(as_completed(futures), 1):
+            if until is not None and time.monotonic() > until:
+                for each in futures:
+                    each.cancel()
+            if future.cancelled():
+                continue
             index = futures[future]
             results[index] = future.result()
             _note(journal, tasks[index], results[index])

@@ -1,10 +1,12 @@
 import argparse
 import json
+import time
 from collections import Counter
 
 import numpy as np
 import pytest
 from benchmarks._drawn_nulls import Tally
+from benchmarks._trials import run
 from benchmarks.grammar import nulls
 from benchmarks.grammar.drifts import drift_case
 
@@ -12,7 +14,7 @@ from benchmarks import _drawn_drifts, _drawn_nulls, _rivals
 
 
 def tally_of(seed, at_05, at_01=0, trials=500, failures=(), phase="again"):
-    return Tally(f"drawn {seed}", phase, trials, at_05, at_01, Counter(failures), Counter())
+    return Tally(f"drawn {seed}", phase, 0, trials, at_05, at_01, Counter(failures), Counter())
 
 
 class TestNulls:
@@ -52,7 +54,7 @@ class TestNulls:
     def test_records_become_a_tally(self):
         records = [{"verdict": 0.04, "smallest": "bins"}, {"verdict": 0.5, "smallest": "rates"}, {"failed": "error"}]
         name = next(name for name, case in nulls.fixed().items() if case.judged == "verdict")
-        found = _drawn_nulls.tally(name, "table", records)
+        found = _drawn_nulls.tally(name, "table", 0, records)
         assert (found.trials, found.at_05, found.at_01) == (3, 1, 0)
         assert found.findings == {"bins": 1}
         assert found.failures == {"error": 1}
@@ -70,10 +72,10 @@ class TestNulls:
         assert found.findings == {"noted": 2}
 
     def test_the_table_is_written_after_each_phase(self, tmp_path, monkeypatch):
-        def measure(names, phase, *_):
+        def measure(names, phase, *_, **__):
             if phase == "again":
                 raise KeyboardInterrupt
-            return [Tally(name, phase, 60, 3, 0, Counter(), Counter()) for name in names]
+            return [Tally(name, phase, 0, 60, 3, 0, Counter(), Counter()) for name in names]
 
         monkeypatch.setattr(_drawn_nulls, "measure", measure)
         path = tmp_path / "found.csv"
@@ -86,12 +88,57 @@ class TestNulls:
             "again": 500,
             "rows": 0,
             "jobs": 1,
+            "minutes": None,
         }
         with pytest.raises(KeyboardInterrupt):
             _drawn_nulls.run_part(argparse.Namespace(**options))
         assert [line.split(",")[:2] for line in path.read_text().splitlines()[1:]] == [
             [f"drawn {seed}", "drawn"] for seed in (5, 6, 7)
         ]
+
+    def test_a_run_goes_on_from_the_table_of_the_same_code(self, tmp_path, monkeypatch):
+        path = tmp_path / "table-nulls.csv"
+        named = {"5 to 70 %, bent": nulls.fixed()["5 to 70 %, bent"]}
+        monkeypatch.setattr(_drawn_nulls, "fixed", lambda: named)
+        noted = [{"values": 0.004, "verdict": 0.3, "smallest": "noted", "seconds": 0.5}, {"failed": "no; reason"}]
+        monkeypatch.setattr(_drawn_nulls, "run", lambda work, tasks, *_: [noted * (task[2] // 2) for task in tasks])
+        options = {"only": "table", "csv": path, "seed": 3, "again": 10, "jobs": 1, "minutes": None}
+
+        def trials():
+            with pytest.raises(SystemExit):
+                _drawn_nulls.run_part(argparse.Namespace(**options))
+            (found,) = _drawn_nulls.read_tallies(path).values()
+            return found
+
+        found = trials()
+        assert (found.first, found.trials, found.at_05, found.at_01) == (3_000, 10, 5, 5)
+        assert found.findings == {"noted": 5}
+        options["again"] = 30
+        monkeypatch.setattr(_drawn_nulls, "run", lambda work, tasks, *_: [[noted[0]] * task[2] for task in tasks])
+        found = trials()
+        assert (found.trials, found.at_05, found.findings["noted"]) == (30, 25, 25)
+        monkeypatch.setattr(_drawn_nulls, "code_of", lambda: "other")
+        assert not _drawn_nulls.read_tallies(path)
+
+    def test_a_run_that_is_stopped_in_time_leaves_a_table(self, tmp_path, monkeypatch):
+        path = tmp_path / "table-nulls.csv"
+        monkeypatch.setattr(_drawn_nulls, "run", lambda work, tasks, *_: [[{"verdict": 0.3}] * 10, *[None] * 9])
+        monkeypatch.setattr(
+            _drawn_nulls,
+            "fixed",
+            lambda: dict([next((n, c) for n, c in nulls.fixed().items() if c.judged == "verdict")]),
+        )
+        options = {"only": "table", "csv": path, "seed": 3, "again": 100, "jobs": 1, "minutes": 0.0}
+        with pytest.raises(SystemExit, match=r"10 of 100 trials\. Run it again"):
+            _drawn_nulls.run_part(argparse.Namespace(**options))
+        assert [each.trials for each in _drawn_nulls.read_tallies(path).values()] == [10]
+
+    def test_no_task_is_begun_when_time_is_up(self):
+        found = run(abs, [-1, -2, -3, -4, -5, -6, -7, -8, -9, -10, -11, -12], 1, until=time.monotonic() - 1.0)
+        assert found[-1] is None
+        assert [each for each in found if each is not None] == list(
+            range(1, 1 + sum(each is not None for each in found))
+        )
 
     def test_failing_seeds_are_kept_once(self, tmp_path, monkeypatch):
         path = tmp_path / "kept.csv"
