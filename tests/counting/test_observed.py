@@ -1,6 +1,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import ndtr
 
 import gapdrift as gd
 from gapdrift.counting.observed import MAX_CROSSED, MAX_MULTIPLIED, MAX_TRIPLED, CrossedSums
@@ -61,6 +62,45 @@ def test_a_wide_table_shows_at_which_values_columns_are_missing(feature):
         for window in (rows(1, by_value=False), rows(2, by_value=True))
     ]
     assert p_values[1] < 1e-3 < p_values[0]
+
+
+def test_categories_of_many_values_are_looked_at_evenly():
+    """Two numbers and 70 categories of five values: 352 matrix columns of 72 input columns."""
+    owner = np.concatenate([[0], np.repeat(np.arange(1, 71), 5), [71]])
+    is_category = (owner > 0) & (owner < 71)
+    crossed = CrossedSums(owner, is_category, 72)
+    assert crossed.n_columns == MAX_CROSSED
+    assert not crossed.is_whole
+    assert crossed.owner[crossed.numbers].tolist() == [0, 71]
+    assert np.bincount(crossed.owner, minlength=72).min() >= 1
+    rng = np.random.default_rng(0)
+    missing = rng.random((50, 72)) < 0.2
+    scores = np.where(missing[:, owner], 0.0, rng.normal(size=(50, len(owner))))
+    rows, sums = crossed.rows(scores, missing), crossed.zeros()
+    crossed.add(sums, rows)
+    assert rows[:, 3] == pytest.approx(np.clip(np.rint(32.0 * scores[:, crossed.columns[3]]), -80, 80))
+    assert sums["crossed"][-72:, -72:] == pytest.approx((~missing).T.astype(float) @ ~missing)
+
+
+def test_conditions_of_a_table_with_many_categories_are_told_from_values():
+    """70 categories of five values that depend on a number, which selects their missing cells in the window."""
+    rng = np.random.default_rng(1)
+
+    def draw(n_rows, slope):
+        size = rng.normal(size=n_rows)
+        table = {"size": size}
+        for place in range(70):
+            level = np.clip(np.rint(size + rng.normal(size=n_rows)) + 2, 0, 4).astype(int)
+            gone = rng.random(n_rows) < ndtr(slope * size - 0.4)
+            table[f"answer {place}"] = np.where(gone, None, np.array(list("abcde"), dtype=object)[level])
+        return table
+
+    detector = gd.DriftDetector(random_state=0).fit(draw(200, 0.0))
+    found = detector.test(draw(2_000, 0.5))
+    conditions = next(part for part in found.missingness.parts if part.name == "conditions")
+    assert len(detector.reference_.profile.owner) > MAX_CROSSED
+    assert conditions.p_value < 1e-6
+    assert found.values.p_value > 0.01
 
 
 def test_very_wide_tables_have_no_products():

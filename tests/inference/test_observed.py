@@ -1,10 +1,19 @@
 import numpy as np
 import pytest
+from scipy.special import ndtr
 from scipy.stats import hypergeom
 
 import gapdrift as gd
 from gapdrift.inference.combination import effective_number
-from gapdrift.inference.observed import _at_least, _shrink, _worth, column_tests, explained_by, merge_cells
+from gapdrift.inference.observed import (
+    Mechanism,
+    _at_least,
+    _shrink,
+    _worth,
+    column_tests,
+    explained_by,
+    merge_cells,
+)
 from gapdrift.inference.observed_null import _Column, _column_p_values
 from gapdrift.tables.histograms import HistogramAxis
 
@@ -144,14 +153,55 @@ def test_flags_that_half_of_the_rows_have_are_calm(seed):
     assert parts_of(result)["interactions"] > 1e-4
 
 
+def conditions(p_values):
+    return Mechanism.unchanged(len(p_values))._replace(p_values=np.array(p_values))
+
+
 def test_conditions_that_differ_by_chance_explain_nothing():
     """Of twenty columns one has a p-value of 0.03 more often than not."""
     p_values = np.full(20, 0.5)
     p_values[3] = 0.03
-    assert not explained_by(p_values).any()
+    assert not explained_by(conditions(p_values)).any()
     p_values[3] = 1e-4
-    assert explained_by(p_values)[3] == pytest.approx(3.89, abs=0.01)
-    assert explained_by(np.array([0.03, 1.0, 1.0]))[0] == pytest.approx(2.17, abs=0.01)
+    assert explained_by(conditions(p_values))[3] == pytest.approx(3.89, abs=0.01)
+    assert explained_by(conditions([0.03, 1.0, 1.0]))[0] == pytest.approx(2.17, abs=0.01)
+
+
+def test_many_columns_show_together_that_one_selects_their_cells():
+    """150 rows, of 40 columns each missing by the first one: none need show it, all together do."""
+    rng = np.random.default_rng(5)
+
+    def draw(n_rows, slope):
+        rows = rng.normal(size=(n_rows, 41))
+        missing = rng.random((n_rows, 40)) < ndtr(slope * rows[:, :1] - 0.4)
+        rows[:, 1:] = np.where(missing, np.nan, rows[:, 1:])
+        return rows
+
+    detector = gd.DriftDetector(random_state=0).fit(draw(150, 0.0))
+    selected, calm = (detector.reference_.comparison(detector.count(draw(2_000, slope))) for slope in (0.4, 0.0))
+    assert selected.observed.mechanism.together < 1e-6
+    assert selected.observed.explained[1:].min() > 1.0
+    assert calm.observed.mechanism.together > 0.01
+
+
+@pytest.mark.parametrize("blocks", [False, True])
+def test_conditions_hold_their_level_whether_or_not_columns_are_missing_together(blocks):
+    """300 null windows, 12 columns; bounds of four standard deviations."""
+    rng = np.random.default_rng(6)
+
+    def draw(n_rows):
+        rows = rng.normal(size=(n_rows, 12))
+        missing = rng.random((n_rows, 1 if blocks else 8)) < 0.3
+        rows[:, 4:] = np.where(missing, np.nan, rows[:, 4:])
+        return rows
+
+    alarms = 0
+    for _ in range(30):
+        detector = gd.DriftDetector(random_state=0).fit(draw(200))
+        for _ in range(10):
+            found = detector.reference_.comparison(detector.count(draw(200)))
+            alarms += found.observed.mechanism.together < 0.05
+    assert alarms <= 32
 
 
 def test_few_missing_cells_of_a_small_window_are_not_missing_elsewhere():

@@ -39,7 +39,10 @@ __all__ = [
 Single = NDArray[np.float32]
 
 MAX_CROSSED = 300
-"""Matrix columns whose missing cells are looked at beside the values of others, at most: none of a wider table."""
+"""Input columns whose missing cells are looked at beside the values of others, at most: none of a wider table.
+
+As many matrix columns are these others, at most.
+"""
 
 MAX_MULTIPLIED = 60
 """Matrix columns whose products with each other are looked at, at most."""
@@ -75,14 +78,23 @@ class CrossedSums:
         Input column behind each matrix column.
     is_category : (columns,) array of bool
     n_inputs : int
+
+    Attributes
+    ----------
+    columns : (n_columns,) array of int
+        Matrix columns that u is of.
+    owner : (n_columns,) array of int
+        Input column behind each of these.
+    numbers : (numbers,) array of int
+        Those of them that w is of.
     """
 
     def __init__(self, owner: Indices, is_category: Mask, n_inputs: int) -> None:
-        few = len(owner) <= MAX_CROSSED
         self.has_products = len(owner) <= MAX_MULTIPLIED
-        self.owner, self.n_inputs = owner, n_inputs if few else 0
-        self.numbers = np.flatnonzero(~is_category) if few else np.zeros(0, dtype=np.intp)
-        self.n_columns = len(owner) if few else 0
+        self.columns = _choose(is_category) if n_inputs <= MAX_CROSSED else np.zeros(0, dtype=np.intp)
+        self.n_columns, self.n_inputs = len(self.columns), n_inputs if len(self.columns) else 0
+        self.is_whole = 0 < self.n_columns == len(owner)
+        self.owner, self.numbers = owner[self.columns], np.flatnonzero(~is_category[self.columns])
 
     @property
     def size(self) -> int:
@@ -116,7 +128,8 @@ class CrossedSums:
         """
         found = np.empty((len(scores), self.size), dtype=np.float32)
         if self.size:
-            found[:, : self.n_columns] = np.clip(np.rint(scores * STEPS), -MAX_STEPS_OBSERVED, MAX_STEPS_OBSERVED)
+            some = scores if self.is_whole else scores[:, self.columns]
+            found[:, : self.n_columns] = np.clip(np.rint(some * STEPS), -MAX_STEPS_OBSERVED, MAX_STEPS_OBSERVED)
             found[:, self.n_columns : -self.n_inputs] = FOLDED[np.abs(found[:, self.numbers]).astype(np.intp)]
             found[:, -self.n_inputs :] = ~missing
         return found
@@ -138,6 +151,16 @@ class CrossedSums:
             cross(rows, sums["crossed"])
         if len(self.triples[0]):
             triple(rows, self.size - self.n_inputs + self.owner, *self.triples, sums["triples"])
+
+
+def _choose(is_category: Mask) -> Indices:
+    """Matrix columns that u is of: all where they are few, else numbers first, and categories evenly spaced."""
+    if len(is_category) <= MAX_CROSSED:
+        return np.arange(len(is_category))
+    numbers, others = np.flatnonzero(~is_category)[:MAX_CROSSED], np.flatnonzero(is_category)
+    n_others = MAX_CROSSED - len(numbers)
+    places = ((np.arange(n_others) + 0.5) * len(others) / max(n_others, 1)).astype(np.intp)
+    return np.sort(np.concatenate([numbers, others[places]]))
 
 
 def add_crossed(rows: Any, crossed: Any) -> None:

@@ -219,7 +219,7 @@ def sum_of_squares(
     return Component(name, p_value, simulated, total, size)
 
 
-def gamma_tail(standard: Vector | float, skewness: float) -> Vector:
+def gamma_tail(standard: Vector | float, skewness: Vector | float) -> Vector:
     """Probability that a gamma distribution of mean 0, variance 1 and this skewness exceeds some numbers.
 
     Examples
@@ -227,7 +227,7 @@ def gamma_tail(standard: Vector | float, skewness: float) -> Vector:
     >>> round(float(gamma_tail(2.0, 2.0)), 4), round(float(np.exp(-3.0)), 4)
     (0.0498, 0.0498)
     """
-    shape = 4.0 / skewness**2
+    shape = 4.0 / np.asarray(skewness, dtype=float) ** 2
     found: Vector = gammaincc(shape, np.maximum(shape + np.sqrt(shape) * np.asarray(standard), 0.0))
     return found
 

@@ -140,8 +140,9 @@ def make_comparison(
     crossed = CrossedSums(profile.owner, profile.is_category, len(axes))
     mechanism = Mechanism.unchanged(len(axes))
     if crossed.size:
-        mechanism = mechanism_test(crossed, crossed_shape, reference.sums["crossed"], window.sums["crossed"])
-    explained = explained_by(mechanism.p_values)
+        both = reference.sums["crossed"], window.sums["crossed"]
+        mechanism = mechanism_test(crossed, crossed_shape, *both, (reference.n_rows, window.n_rows))
+    explained = explained_by(mechanism)
     counts = cell_counts(axes, (reference.sums["cells"], reference.facts), (window.sums["cells"], window.facts))
     columns = column_tests(axes, counts, explained)
     observed = ObservedTests(
@@ -186,8 +187,9 @@ def reference_error(profile: Profile, reference: Evidence, window: Evidence) -> 
     by p v / n around a mean that the reference knows to v / (q m) only, and that enters by its share p: together
     v (p / n + p^2 / (q m)). The sums say v (q m + p n) / (m + n) x (1 / m + 1 / n), which is the same for p = q.
     A product of two columns is observed where both are. Where the model was fitted to L < m rows, its error adds
-    v (q - p)^2 / q x (1 / L - 1 / m), and bins vary besides by the error of D donors, where more is missing than chance
-    explains.
+    v (q - p)^2 / q x (1 / L - 1 / m). What products lack is known from one random completion of the L rows, each cell
+    with the residual of a completed row: v (q - p)^2 (1 - q) / (q (2 - q) L). Bins vary besides by the error of D
+    donors, where more is missing than chance explains.
     """
     layout, m, n = profile.layout, reference.n_rows, window.n_rows
     observed = [1.0 - side.sums["missing"] / side.n_rows for side in (reference, window)]
@@ -205,6 +207,9 @@ def reference_error(profile: Profile, reference: Evidence, window: Evidence) -> 
     for block, one, two in shares:
         said = (one * m + two * n) / (m + n) * (1.0 / m + 1.0 / n)
         ratio[block] = (two / n + two**2 / (one * m) + (one - two) ** 2 / one * unlearned) / said
+    one, two = pairs
+    completion = (one - two) ** 2 * (1.0 - one) / (one * (2.0 - one)) / profile.n_learned
+    ratio[layout.dependence] += completion / ((one * m + two * n) / (m + n) * (1.0 / m + 1.0 / n))
     ratio[layout.bins] += changed**2 / min(len(profile.donors), N_AVERAGED) / (1.0 / m + 1.0 / n)
     return np.sqrt(np.maximum(ratio, 1.0))
 

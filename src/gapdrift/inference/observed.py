@@ -15,7 +15,7 @@ from scipy.special import betainc, chdtrc, ndtr, ndtri
 
 from gapdrift._typing import Indices, Mask, Matrix, Vector
 from gapdrift.counting.observed import STEPS, TRIPLE_REACH, CrossedSums
-from gapdrift.inference.combination import sidak, sidak_all
+from gapdrift.inference.combination import gamma_tail, sidak, sidak_all
 from gapdrift.inference.contrast import MAX_KURTOSIS, MAX_SKEWNESS, tail_p_values
 from gapdrift.inference.null import SMALLEST_EIGENVALUE, shape_of
 from gapdrift.persistence.records import INFINITE, expect, expect_shape, stored
@@ -436,15 +436,19 @@ def _means(crossed: CrossedSums, sums: Sums, first: Indices, second: Indices) ->
     return np.concatenate([covariance, three / np.maximum(common, 1.0)]), np.concatenate([counts, common])
 
 
-def explained_by(p_values: Vector) -> Vector:
+def explained_by(mechanism: "Mechanism") -> Vector:
     """Standard deviations that changed conditions of missing values may explain: (input columns,).
 
     What selects the observed cells of a column moves their statistics by no more standard deviations than it moves
     itself, where dependence is perfect. Conditions that differ by chance explain nothing; of many columns some do.
+    Where many columns are missing at other values of the same one than before, none of them need show it by itself:
+    then each is taken to be moved by as much as they are on average.
     """
+    p_values = mechanism.p_values
     tested = max(int((p_values < 1.0).sum()), 1)
     changed = sidak_all(p_values, tested) < CHANGED
-    return np.where(changed, -ndtri(np.maximum(p_values, 1e-300) / 2.0), 0.0)
+    own = np.where(changed, -ndtri(np.maximum(p_values, 1e-300) / 2.0), 0.0)
+    return np.maximum(own, mechanism.in_common)
 
 
 def less_surely(p_values: Vector, explained: Vector | float) -> Vector:
@@ -467,20 +471,30 @@ class Mechanism(NamedTuple):
         deviations of one row.
     along : (input columns,) array of int
         Matrix column of that largest one.
+    together : float
+        p-value of all columns together, 1 where fewer than two are tested.
+    in_common : (input columns,) array
+        Standard deviations by which what selects cells of many columns moved, on average over these; 0 where nothing
+        does.
     """
 
     p_values: Vector
     bent: Vector
     moved: Vector
     along: Indices
+    together: float
+    in_common: Vector
 
     @classmethod
     def unchanged(cls, n_inputs: int) -> "Mechanism":
         """Of columns that are missing at the same values as before."""
-        return cls(np.ones(n_inputs), np.zeros(n_inputs), np.zeros(n_inputs), np.zeros(n_inputs, dtype=np.intp))
+        nothing = np.zeros(n_inputs)
+        return cls(np.ones(n_inputs), nothing, nothing, np.zeros(n_inputs, dtype=np.intp), 1.0, nothing)
 
 
-def mechanism_test(crossed: CrossedSums, shape: CrossedShape, reference: Matrix, window: Matrix) -> Mechanism:
+def mechanism_test(
+    crossed: CrossedSums, shape: CrossedShape, reference: Matrix, window: Matrix, n_rows: tuple[int, int]
+) -> Mechanism:
     """Whether each input column is missing at the same values of the others on both sides.
 
     Parameters
@@ -489,11 +503,14 @@ def mechanism_test(crossed: CrossedSums, shape: CrossedShape, reference: Matrix,
     shape : CrossedShape
     reference, window : (size, size) arrays
         Sums of products.
+    n_rows : pair of int
+        Of reference and window.
 
     Notes
     -----
     For u and w of another column, the mean over rows that have this column less the mean over all rows is compared
-    between the sides. Under MCAR it is 0 on both, whatever the rates.
+    between the sides. Under MCAR it is 0 on both, whatever the rates. For each u and w the sum of the squared
+    standardised differences over all columns is tested as well.
     """
     size, owner = crossed.n_columns + len(crossed.numbers), crossed_owner(crossed)
     if not size:
@@ -514,8 +531,52 @@ def mechanism_test(crossed: CrossedSums, shape: CrossedShape, reference: Matrix,
     bent = (away[crossed.n_columns :] * _bend(crossed, reference)).max(axis=0, initial=0.0)
     plain = (np.where(usable, factor, 0.0) * np.maximum(away**2 - 1.0, 0.0))[: crossed.n_columns]
     moved = np.sqrt(plain.max(axis=0, initial=0.0))
-    changed = p_values < CHANGED
-    return Mechanism(p_values, np.where(changed, bent, 0.0), np.where(changed, moved, 0.0), plain.argmax(axis=0))
+    together, in_common = _in_common(away, usable, _common_missing(size, (reference, window), n_rows))
+    changed = (p_values < CHANGED) | (in_common > 0.0)
+    bent, moved = np.where(changed, bent, 0.0), np.where(changed, moved, 0.0)
+    return Mechanism(p_values, bent, moved, crossed.columns[plain.argmax(axis=0)], together, in_common)
+
+
+def _in_common(away: Matrix, usable: Mask, squared: Matrix) -> tuple[float, Vector]:
+    """p-value of all columns together, and how far what selects cells of many of them moved, for each column.
+
+    Parameters
+    ----------
+    away : (u and w, input columns) array
+        Absolute standardised differences, 0 where not usable.
+    usable : (u and w, input columns) array of bool
+    squared : (input columns, input columns) array
+        Squared correlations of being missing, which are those of the differences of one u or w.
+    """
+    in_common = np.zeros(away.shape[1])
+    numbers = usable.sum(axis=1)
+    tested = np.flatnonzero(numbers > 1)
+    if not len(tested):
+        return 1.0, in_common
+    number, chosen = numbers[tested], usable[tested].astype(float)
+    total = (away[tested] ** 2).sum(axis=1)
+    deviation = np.sqrt(2.0 * ((chosen @ squared) * chosen).sum(axis=1))
+    p_values = gamma_tail((total - number) / deviation, 2.0 * deviation / number)
+    adjusted = sidak_all(p_values, len(tested))
+    on_average = np.sqrt(np.maximum(total / number - 1.0, 0.0))
+    for place in np.flatnonzero(adjusted < CHANGED):
+        own = np.where(usable[tested[place]], np.maximum(away[tested[place]], on_average[place]), 0.0)
+        in_common = np.maximum(in_common, own)
+    return float(adjusted.min()), in_common
+
+
+def _common_missing(size: int, matrices: tuple[Matrix, Matrix], n_rows: tuple[int, int]) -> Matrix:
+    """Squared correlations of being missing, the larger one of both sides: (input columns, input columns)."""
+    found = []
+    for matrix, number in zip(matrices, n_rows, strict=True):
+        both = matrix[size:, size:] / number
+        share = np.diagonal(both)
+        variance = share * (1.0 - share)
+        squared = (both - np.outer(share, share)) ** 2 / np.maximum(np.outer(variance, variance), 1e-12)
+        found.append(np.where(np.outer(variance, variance) > 0.0, np.minimum(squared, 1.0), 0.0))
+    squared = np.maximum(*found)
+    np.fill_diagonal(squared, 1.0)
+    return squared
 
 
 def _bend(crossed: CrossedSums, matrix: Matrix) -> Matrix:

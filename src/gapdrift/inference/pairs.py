@@ -114,7 +114,7 @@ def pair_tests(comparison: Comparison) -> list[PairTest]:
     tested = _observed_products(comparison, crossed) if crossed.has_products else _expected_products(comparison)
     if not len(tested.p_values):
         return []
-    correlate = _observed_correlations if crossed.size else _expected_correlations
+    correlate = _observed_correlations if crossed.is_whole else _expected_correlations
     before, after = (correlate(comparison, crossed, evidence, tested.entries) for evidence in _sides(comparison))
     p_values = np.maximum(tested.p_values, _fisher(before, after))
     places = tested.places
@@ -133,7 +133,7 @@ def pair_tests(comparison: Comparison) -> list[PairTest]:
     chosen = np.lexsort((-change, found))[:MAX_PAIRS].tolist()
     straight = (correlate(comparison, crossed, evidence, places[surest]) for evidence in _sides(comparison))
     is_straight = tested.is_straight[surest] | (_fisher(*straight) < CLEAR)
-    side_of = _observed_side if crossed.size else _expected_side
+    side_of = _observed_side if crossed.is_whole else _expected_side
     return [
         PairTest(
             (int(owner[surest[index], 0]), int(owner[surest[index], 1])),

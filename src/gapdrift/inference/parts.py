@@ -295,15 +295,18 @@ def interactions_part(comparison: Comparison) -> tuple[Component | None, float]:
 
 
 def conditions_part(comparison: Comparison) -> Component | None:
-    """Test of the values of others at which columns are missing."""
+    """Test of the values of others at which columns are missing, one by one and together."""
     p_values = comparison.observed.mechanism.p_values
     tested = p_values < 1.0
     if not tested.any():
         return None
-    smallest, number = float(p_values.min()), int(tested.sum())
+    number, together = int(tested.sum()), comparison.observed.mechanism.together
     # Taken as independent of each other and of all other tests.
     simulated = np.random.default_rng(4).random(N_DRAWS)
-    return Component("conditions", sidak(smallest, number), simulated, degrees_of_freedom=number)
+    p_value = sidak(float(p_values.min()), number)
+    if together < 1.0:
+        p_value = sidak(min(p_value, together), 2)
+    return Component("conditions", p_value, simulated, degrees_of_freedom=number)
 
 
 def rates_part(comparison: Comparison) -> Component | None:

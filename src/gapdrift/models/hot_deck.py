@@ -21,7 +21,11 @@ NO_MOMENT = 1e-9
 """Share of the largest second moment up to which another counts as zero."""
 
 N_PASSES = 4
-"""Passes in which cells are completed by residuals of rows completed before: 99.8 % of them are then observed ones."""
+"""Passes in which cells are completed by residuals of other rows.
+
+The first rows that give some are Gaussian, as no row is complete yet. Where a fifth of the cells is missing, 99.8 % of
+the residuals are observed ones in the end; where nine tenths are, a third.
+"""
 
 MATCHED = 1_024
 """Donors from which their moments are matched to those of the rows."""
@@ -40,7 +44,9 @@ def complete_rows(precision: Precision, centred: Matrix, rng: np.random.Generato
     Notes
     -----
     A missing cell gets its expected value and the residual of a random other row under the same pattern; repeated, so
-    that the residuals come to be those of observed cells.
+    that the residuals come to be those of observed cells. Those that do not are Gaussian ones: without any residual
+    completed rows would vary too little where much is missing, and every window with fewer missing cells would seem to
+    vary more.
     """
     missing = np.isnan(centred)
     if not missing.any():
@@ -49,9 +55,10 @@ def complete_rows(precision: Precision, centred: Matrix, rng: np.random.Generato
     completed = expected = observed
 
     def vectors() -> Iterator[Matrix]:
-        """First those that give the expected values, then those of random other rows."""
+        """First those that give the expected values, then those of Gaussian rows and of random other rows."""
         yield precision.multiply(-observed)
-        for _ in range(N_PASSES):
+        yield precision.multiply(precision.draw(len(centred), rng))
+        for _ in range(N_PASSES - 1):
             yield precision.multiply(completed[rng.integers(len(centred), size=len(centred))])
 
     for number, solved in enumerate(precision.solve_each(find_patterns(missing), vectors())):

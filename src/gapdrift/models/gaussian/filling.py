@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
 from gapdrift.models.gaussian.dense import DenseGaussian, conditional_covariance, dense_blocks
 from gapdrift.models.gaussian.factor import MAX_RANK, FactorGaussian, conditional_factors, factor_blocks
@@ -54,6 +55,14 @@ class DensePrecision:
     def multiply(self, rows: Floats) -> Floats:
         """P x of each row."""
         return rows @ self.matrix
+
+    def draw(self, n_rows: int, rng: np.random.Generator) -> Floats:
+        """Gaussian rows of mean 0 with this covariance: (rows, columns)."""
+        # P = R' R, and R^-1 e has the covariance (R' R)^-1.
+        root = np.linalg.cholesky(self.matrix).T
+        noise = rng.standard_normal((n_rows, len(root)))
+        drawn: Floats = solve_triangular(root, noise.T).T
+        return drawn
 
     def solve(self, patterns: Patterns, vectors: Floats) -> Floats:
         """(P_mm)^-1 v_m in the missing cells of each row, 0 in the others: (rows, columns)."""
@@ -106,6 +115,13 @@ class FactorPrecision:
         factors = rows @ weights @ conditional_factors(self.model, complete)[0]
         multiplied: Floats = (rows - factors @ self.loadings.T) / self.noise
         return multiplied
+
+    def draw(self, n_rows: int, rng: np.random.Generator) -> Floats:
+        """Gaussian rows of mean 0 with this covariance: (rows, columns)."""
+        factors = rng.standard_normal((n_rows, self.loadings.shape[1]))
+        noise = rng.standard_normal((n_rows, len(self.noise)))
+        drawn: Floats = factors @ self.loadings.T + noise * np.sqrt(self.noise)
+        return drawn
 
     def solve_each(self, patterns: Patterns, vectors: Iterable[Floats]) -> Iterator[Floats]:
         """`solve` for one set of vectors after the other, which may depend on what was solved before."""
