@@ -4,7 +4,7 @@ from scipy.special import ndtr
 from scipy.stats import hypergeom
 
 import gapdrift as gd
-from gapdrift.inference.combination import effective_number
+from gapdrift.inference.combination import effective_number, sidak
 from gapdrift.inference.observed import (
     Mechanism,
     _at_least,
@@ -202,6 +202,24 @@ def test_conditions_hold_their_level_whether_or_not_columns_are_missing_together
             found = detector.reference_.comparison(detector.count(draw(200)))
             alarms += found.observed.mechanism.together < 0.05
     assert alarms <= 32
+
+
+def test_conditions_hold_their_level_where_others_vary_more_beside_missing_cells():
+    """200 null windows: large values, of which all columns have many in the same rows, are missing more often."""
+    rng = np.random.default_rng(9)
+
+    def draw(n_rows):
+        rows = rng.normal(size=(n_rows, 8)) / np.abs(rng.normal(size=(n_rows, 1)))
+        rows[(rng.random(rows.shape) < 0.3) & (np.abs(rows) > 2.0)] = np.nan
+        return rows
+
+    alarms = np.zeros(2)
+    for _ in range(20):
+        detector = gd.DriftDetector(random_state=0).fit(draw(500))
+        for _ in range(10):
+            mechanism = detector.reference_.comparison(detector.count(draw(500))).observed.mechanism
+            alarms += mechanism.together < 0.05, sidak(mechanism.p_values.min(), 8) < 0.05
+    assert alarms.max() <= 23
 
 
 def test_few_missing_cells_of_a_small_window_are_not_missing_elsewhere():

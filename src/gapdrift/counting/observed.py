@@ -26,6 +26,7 @@ from gapdrift._typing import Indices, Mask, Matrix
 
 __all__ = [
     "FOLDED",
+    "FREQUENCY",
     "MAX_CROSSED",
     "MAX_MULTIPLIED",
     "MAX_TRIPLED",

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import betainc, chdtrc, ndtr, ndtri
 
 from gapdrift._typing import Indices, Mask, Matrix, Vector
-from gapdrift.counting.observed import STEPS, TRIPLE_REACH, CrossedSums
+from gapdrift.counting.observed import FREQUENCY, STEPS, TRIPLE_REACH, CrossedSums
 from gapdrift.inference.combination import gamma_tail, sidak, sidak_all
 from gapdrift.inference.contrast import MAX_KURTOSIS, MAX_SKEWNESS, tail_p_values
 from gapdrift.inference.null import SMALLEST_EIGENVALUE, shape_of
@@ -71,6 +71,18 @@ BY_CHANCE = 9.0
 
 CLEARLY_FEWER = 4.0
 """Standard deviations by which missing cells must be fewer than on the other side to be next to none."""
+
+ENOUGH_OTHERS = 10
+"""Functions of columns from which their scatter tells how much each of them varies by chance."""
+
+MEDIAN_DEVIATION = 0.6745
+"""Median absolute deviation of a normal distribution of variance 1."""
+
+ROWS_KNOWN = 10.0
+"""Rows like all others that join those in which a column is missing."""
+
+MIN_WAVE = 0.02
+"""Mean cosine of a number, and variance of its w, below which nothing is told."""
 
 MIN_MISSING = 10
 """Rows that miss a column below which the conditions of its being missing are not tested."""
@@ -516,7 +528,7 @@ def mechanism_test(
     if not size:
         return Mechanism.unchanged(crossed.n_inputs)
     few = np.maximum(MIN_MISSING, shape.own_kurtosis * ROWS_PER_HEAVINESS)[:, None]
-    before, after = (_shifts(matrix, size, owner, few) for matrix in (reference, window))
+    before, after = (_shifts(crossed, matrix, few) for matrix in (reference, window))
     total = np.maximum(before.n_rows + after.n_rows, 1.0)
     pooled = (before.variance * before.n_rows + after.variance * after.n_rows) / total
     factor = before.factor + after.factor
@@ -547,6 +559,12 @@ def _in_common(away: Matrix, usable: Mask, squared: Matrix) -> tuple[float, Vect
     usable : (u and w, input columns) array of bool
     squared : (input columns, input columns) array
         Squared correlations of being missing, which are those of the differences of one u or w.
+
+    Notes
+    -----
+    Where columns are missing at large values of themselves, others vary more there, and all mean squares are larger
+    than 1. So the mean square of one u or w is compared with that of all, and its deviation is at least theirs, where
+    there are enough to tell.
     """
     in_common = np.zeros(away.shape[1])
     numbers = usable.sum(axis=1)
@@ -554,11 +572,16 @@ def _in_common(away: Matrix, usable: Mask, squared: Matrix) -> tuple[float, Vect
     if not len(tested):
         return 1.0, in_common
     number, chosen = numbers[tested], usable[tested].astype(float)
-    total = (away[tested] ** 2).sum(axis=1)
-    deviation = np.sqrt(2.0 * ((chosen @ squared) * chosen).sum(axis=1))
-    p_values = gamma_tail((total - number) / deviation, 2.0 * deviation / number)
+    mean_square = (away[tested] ** 2).sum(axis=1) / number
+    deviation = np.sqrt(2.0 * ((chosen @ squared) * chosen).sum(axis=1)) / number
+    usual = 1.0
+    if len(tested) >= ENOUGH_OTHERS:
+        usual = max(float(np.median(mean_square)), 1.0)
+        scatter = float(np.median(np.abs(mean_square - np.median(mean_square)))) / MEDIAN_DEVIATION
+        deviation = np.maximum(deviation, scatter)
+    p_values = gamma_tail((mean_square - usual) / deviation, 2.0 * deviation / usual)
     adjusted = sidak_all(p_values, len(tested))
-    on_average = np.sqrt(np.maximum(total / number - 1.0, 0.0))
+    on_average = np.sqrt(np.maximum(mean_square - 1.0, 0.0))
     for place in np.flatnonzero(adjusted < CHANGED):
         own = np.where(usable[tested[place]], np.maximum(away[tested[place]], on_average[place]), 0.0)
         in_common = np.maximum(in_common, own)
@@ -627,8 +650,9 @@ def _tells(own: _Shifts, other: _Shifts) -> Mask:
     return np.asarray((own.lost >= MIN_MISSING) | (own.lost <= expected - CLEARLY_FEWER * np.sqrt(expected)))
 
 
-def _shifts(matrix: Matrix, size: int, owner: Indices, few: Matrix) -> _Shifts:
+def _shifts(crossed: CrossedSums, matrix: Matrix, few: Matrix) -> _Shifts:
     """Shifts out of sums of products; they are 0 where fewer cells are missing than ``few``."""
+    size, owner = crossed.n_columns + len(crossed.numbers), crossed_owner(crossed)
     counts = matrix[size:, size:][owner]
     all_rows = np.diagonal(matrix[size:, size:])[owner]
     with_both = np.maximum(counts, 1.0)
@@ -643,5 +667,34 @@ def _shifts(matrix: Matrix, size: int, owner: Indices, few: Matrix) -> _Shifts:
     rate = lost / np.maximum(all_rows, 1.0)[:, None]
     away = shift / np.maximum(rate, 1e-9)
     more = away**2 * rate * (1.0 - rate) / np.maximum(all_rows * variance, 1e-9)[:, None]
+    # With a share q of observed cells, what varies by r times as much where they are missing varies it by 1 - q + q r.
+    factor *= rate + (1.0 - rate) * _wider(crossed, matrix, lost)
     factor = factor + np.where(lost < few, 0.0, more)
     return _Shifts(np.where(lost < few, 0.0, shift), factor, lost, variance, all_rows)
+
+
+def _wider(crossed: CrossedSums, matrix: Matrix, lost: Matrix) -> Matrix:
+    """How much more each u and w of numbers varies in rows that miss an input column than in all rows, at least 1.
+
+    Where columns are missing at large values of themselves, others that depend on them vary more there. The mean of
+    w = 1 - cos(a u) tells the variance of u as that of a Gaussian, 1 - exp(-a^2 v / 2), and that the variance of w.
+    Categories vary by no more than they do anyhow.
+    """
+    n_columns, size = crossed.n_columns, crossed.n_columns + len(crossed.numbers)
+    present = matrix[n_columns:size, size:]
+    everywhere = matrix[np.arange(n_columns, size), size + crossed.owner[crossed.numbers]][:, None]
+    n_missing = lost[n_columns:]
+    n_rows = np.maximum(np.diagonal(matrix[size:, size:])[crossed.owner[crossed.numbers]], 1.0)[:, None]
+    # Some rows like all others join them: a handful tells little.
+    there = (everywhere - present + ROWS_KNOWN * everywhere / n_rows) / (n_missing + ROWS_KNOWN)
+    (of_u, of_w), (usual_u, usual_w) = (_gaussian_variances(means / STEPS) for means in (there, everywhere / n_rows))
+    found = np.ones((size, matrix.shape[1] - size))
+    found[crossed.numbers] = np.maximum(of_u / usual_u, 1.0)
+    found[n_columns:] = np.maximum(of_w / usual_w, 1.0)
+    return found
+
+
+def _gaussian_variances(folded: Matrix) -> tuple[Matrix, Matrix]:
+    """Variances of u and of w of a Gaussian with these means of w."""
+    wave = np.clip(1.0 - folded, MIN_WAVE, 1.0 - MIN_WAVE)
+    return -2.0 * np.log(wave) / FREQUENCY**2, np.maximum(0.5 * (1.0 + wave**4) - wave**2, MIN_WAVE)

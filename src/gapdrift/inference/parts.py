@@ -11,6 +11,7 @@ from gapdrift.inference.contrast import SMALLEST_VARIANCE, Contrast, covariance_
 from gapdrift.inference.null import N_DRAWS, Null
 from gapdrift.inference.pearson import MIN_EXPECTED
 from gapdrift.models.gaussian import DensePrecision, FactorPrecision
+from gapdrift.models.gaussian.patterns import inverse
 
 __all__ = [
     "bins_part",
@@ -51,6 +52,9 @@ NEXT_TO_NOTHING = 0.5
 
 FACTOR_ERRORS = 3.0
 """Standard errors by which factors may miss a correlation beyond what the reference shows."""
+
+OTHER_ROWS = 4.0
+"""Standard errors by which products of reference rows may differ from what the model that they taught says of them."""
 
 MAX_MISSED = 3.0
 """Standard deviations that factors may miss of a product, at most; beyond it is not compared."""
@@ -141,7 +145,7 @@ def dependence_part(comparison: Comparison) -> Component | None:
         return min_p("dependence", pairs, None)
     draws = _draws(comparison.values_null, layout.dependence)
     one_by_one = min_p("dependence", pairs, draws)
-    if not comparison.equal_rates or comparison.observed.explained.any():
+    if not comparison.equal_rates or comparison.observed.explained.any() or _is_of_other_rows(comparison, pairs):
         # The correlation of the products is known for the missing values of the reference only; and entries of which
         # something was taken off no longer have it: its inverse would make much of that.
         return one_by_one
@@ -157,6 +161,22 @@ def dependence_part(comparison: Comparison) -> Component | None:
     together = _as_a_whole("dependence", pairs, difference, covariance, draws[:, smooth], max(freedom, 1))
     filtered = matched_filter("dependence", standardised(pairs)[smooth], correlation, draws[:, smooth], freedom)
     return combine("dependence", [(one_by_one, 0.5), (filtered, 0.3), (together, 0.2)])
+
+
+def _is_of_other_rows(comparison: Comparison, pairs: Contrast) -> bool:
+    """Whether rows are compared that depend on each other otherwise than those of the reference: drifted ones.
+
+    `compared_with` compares windows with each other. The model was learned from the reference; how products of drifted
+    rows correlate is not known.
+    """
+    profile, reference = comparison.profile, comparison.reference
+    if not isinstance(profile.precision, DensePrecision):
+        return False
+    told = inverse(profile.precision.matrix)[np.ix_(profile.paired, profile.paired)]
+    found = (reference.sums["scatter"] + reference.sums["hidden"]) / reference.n_rows
+    away = np.abs(found - told)[profile.layout.pairs]
+    error = np.sqrt(pairs.variance * (1.0 / reference.n_rows + 1.0 / profile.n_learned))
+    return bool(np.any((away > OTHER_ROWS * error)[pairs.usable]))
 
 
 def sound_products(comparison: Comparison) -> Contrast:
