@@ -110,6 +110,67 @@ def kept(folder: Path) -> str:
     return markdown(["seed", "case", "judged", *(f"alpha {level}" for level in LEVELS)], cells) + sentence
 
 
+SIZES = re.compile(r"([\d,]+) against ([\d,]+) rows x (\d+)")
+"""Rows of both sides and columns, in the description of a drawn case."""
+
+
+def drawn(folder: Path) -> str:
+    """False alarms of drawn cases, all together and by what they are like; then those that are furthest off."""
+    rows = [row for row in read(folder / "drawn-nulls.csv") if row["phase"] == "drawn"]
+    groups: dict[str, Callable[[Row], bool]] = {
+        "all": lambda row: True,
+        "the verdict, nothing changed": lambda row: row["judged"] == "verdict",
+        "`values`, other cells are missing": lambda row: row["judged"] == "values",
+        "up to 10 columns": lambda row: _sizes(row)[2] <= 10,
+        "11 to 60 columns": lambda row: 10 < _sizes(row)[2] <= 60,
+        "more than 60 columns": lambda row: _sizes(row)[2] > 60,
+        "fewer than 300 rows on a side": lambda row: min(_sizes(row)[:2]) < 300,
+        "300 to 3,000": lambda row: 300 <= min(_sizes(row)[:2]) < 3_000,
+        "3,000 and more": lambda row: min(_sizes(row)[:2]) >= 3_000,
+    }
+    cells = []
+    for name, belongs in groups.items():
+        some = [row for row in rows if belongs(row)]
+        if some:
+            rates = (f"{mean(some, level):.3f}" for level in LEVELS)
+            cells.append([name, str(len(some)), f"{_trials(some):,}", *rates])
+    return markdown(["cases", "number", "trials", *(f"alpha {level}" for level in LEVELS)], cells)
+
+
+def drawn_again(folder: Path) -> str:
+    """The drawn cases that alarm most often, of the worst tenth with fresh trials where there are any."""
+    rows = read(folder / "drawn-nulls.csv")
+    some = [row for row in rows if row["phase"] == "again"] or [row for row in rows if row["phase"] == "drawn"]
+    some.sort(key=lambda row: (-float(row["0.05"]), row["case"]))
+    cells = [
+        [row["case"].removeprefix("drawn "), row["description"], row["judged"], row["trials"], row["0.05"], row["0.01"]]
+        for row in some[:10]
+    ]
+    return markdown(["seed", "case", "judged", "trials", *(f"alpha {level}" for level in LEVELS)], cells)
+
+
+def _sizes(row: Row) -> tuple[int, int, int]:
+    found = SIZES.match(row["description"])
+    assert found is not None
+    m, n, columns = (int(part.replace(",", "")) for part in found.groups())
+    return m, n, columns
+
+
+def drawn_drifts(folder: Path) -> str:
+    """Shares of drawn drifts found, by family."""
+    fixed = {row["case"] for row in read(folder / "lines-drifts.csv") + read(folder / "naming-drifts.csv")}
+    rows = [row for row in read(folder / "drawn-drifts.csv") if row["case"] not in fixed]
+    families = dict.fromkeys(row["family"] for row in rows)
+    cells = [[family, *_found([row for row in rows if row["family"] == family])] for family in families]
+    overall = [f"{sum(float(row[place]) for row in cells) / len(cells):.3f}" for place in range(2, 2 + len(METHODS))]
+    cells.append(["mean of the families", f"{_trials(rows):,}", *overall])
+    return markdown(["drift", "trials", *METHODS.values()], cells)
+
+
+def _found(rows: list[Row]) -> list[str]:
+    return [f"{_trials(rows):,}", *(f"{mean(rows, name):.3f}" for name in METHODS)]
+
+
 def large(folder: Path) -> str:
     """False alarms of large references, by kind and window."""
     rows = read(folder / "large.csv")
@@ -421,6 +482,9 @@ TABLES: dict[str, tuple[str, Callable[[Path], str]]] = {
     "large-real": ("large-real.csv", large_real),
     "power": ("power.csv", power),
     "kept": ("kept-nulls.csv", kept),
+    "drawn": ("drawn-nulls.csv", drawn),
+    "drawn-again": ("drawn-nulls.csv", drawn_again),
+    "drawn-drifts": ("drawn-drifts.csv", drawn_drifts),
     "lines": ("lines-drifts.csv", lines),
     "naming": ("naming-drifts.csv", naming),
     "distance": ("distance.csv", distance),

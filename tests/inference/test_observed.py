@@ -222,6 +222,24 @@ def test_conditions_hold_their_level_where_others_vary_more_beside_missing_cells
     assert alarms.max() <= 23
 
 
+def test_a_column_that_is_independent_of_what_selects_its_cells_is_not_moved_by_it():
+    rng = np.random.default_rng(4)
+
+    def draw(slope):
+        rows = rng.normal(size=(2_000, 3))
+        rows[:, 1] = rows[:, 0] + 0.5 * rows[:, 1]
+        for column in (1, 2):
+            rows[rng.random(2_000) < ndtr(slope * rows[:, 0] - 0.4), column] = np.nan
+        return rows
+
+    detector = gd.DriftDetector(random_state=0).fit(draw(0.0))
+    found = detector.reference_.comparison(detector.count(draw(0.5))).observed
+    assert found.mechanism.of_own[1] > 5.0
+    assert found.mechanism.of_own[2] < 1.0
+    assert found.explained[1:].min() > 5.0
+    assert found.columns[1].p_value > 0.05
+
+
 def test_few_missing_cells_of_a_small_window_are_not_missing_elsewhere():
     # Large values of the first column, and so of the second, are missing, on both sides alike.
     def draw(n_rows, rng):

@@ -144,9 +144,9 @@ def make_comparison(
         mechanism = mechanism_test(crossed, crossed_shape, *both, (reference.n_rows, window.n_rows))
     explained = explained_by(mechanism)
     counts = cell_counts(axes, (reference.sums["cells"], reference.facts), (window.sums["cells"], window.facts))
-    columns = column_tests(axes, counts, explained)
+    columns = column_tests(axes, counts, mechanism.of_own)
     observed = ObservedTests(
-        with_levels(columns, axes, reference.facts, window.facts, explained),
+        with_levels(columns, axes, reference.facts, window.facts, mechanism.of_own),
         crossed_test(crossed, crossed_shape, reference.sums, window.sums, explained),
         mechanism,
         explained,

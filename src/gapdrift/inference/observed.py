@@ -72,6 +72,9 @@ BY_CHANCE = 9.0
 CLEARLY_FEWER = 4.0
 """Standard deviations by which missing cells must be fewer than on the other side to be next to none."""
 
+BEYOND_CORRELATION = 1.5
+"""Times the largest correlation of single functions up to which two columns may go together."""
+
 ENOUGH_OTHERS = 10
 """Functions of columns from which their scatter tells how much each of them varies by chance."""
 
@@ -183,7 +186,7 @@ def column_tests(
     counts : sequence of (array, array)
         Of the cells of each column in the reference and in the window.
     explained : (input columns,) array
-        From `explained_by`.
+        Standard deviations that are explained otherwise: `Mechanism.of_own`.
     """
     found = []
     for axis, (before, after), away in zip(axes, counts, explained, strict=True):
@@ -457,9 +460,7 @@ def explained_by(mechanism: "Mechanism") -> Vector:
     then each is taken to be moved by as much as they are on average.
     """
     p_values = mechanism.p_values
-    tested = max(int((p_values < 1.0).sum()), 1)
-    changed = sidak_all(p_values, tested) < CHANGED
-    own = np.where(changed, -ndtri(np.maximum(p_values, 1e-300) / 2.0), 0.0)
+    own = np.where(_is_changed(p_values), -ndtri(np.maximum(p_values, 1e-300) / 2.0), 0.0)
     return np.maximum(own, mechanism.in_common)
 
 
@@ -488,6 +489,9 @@ class Mechanism(NamedTuple):
     in_common : (input columns,) array
         Standard deviations by which what selects cells of many columns moved, on average over these; 0 where nothing
         does.
+    of_own : (input columns,) array
+        Standard deviations by which all this may move the column's own observed values, as far as they go with what
+        selects them.
     """
 
     p_values: Vector
@@ -496,12 +500,13 @@ class Mechanism(NamedTuple):
     along: Indices
     together: float
     in_common: Vector
+    of_own: Vector
 
     @classmethod
     def unchanged(cls, n_inputs: int) -> "Mechanism":
         """Of columns that are missing at the same values as before."""
         nothing = np.zeros(n_inputs)
-        return cls(np.ones(n_inputs), nothing, nothing, np.zeros(n_inputs, dtype=np.intp), 1.0, nothing)
+        return cls(np.ones(n_inputs), nothing, nothing, np.zeros(n_inputs, dtype=np.intp), 1.0, nothing, nothing)
 
 
 def mechanism_test(
@@ -543,14 +548,47 @@ def mechanism_test(
     bent = (away[crossed.n_columns :] * _bend(crossed, reference)).max(axis=0, initial=0.0)
     plain = (np.where(usable, factor, 0.0) * np.maximum(away**2 - 1.0, 0.0))[: crossed.n_columns]
     moved = np.sqrt(plain.max(axis=0, initial=0.0))
-    together, in_common = _in_common(away, usable, _common_missing(size, (reference, window), n_rows))
+    together, common = _in_common(away, usable, _common_missing(size, (reference, window), n_rows))
+    in_common = common.max(axis=0)
     changed = (p_values < CHANGED) | (in_common > 0.0)
     bent, moved = np.where(changed, bent, 0.0), np.where(changed, moved, 0.0)
-    return Mechanism(p_values, bent, moved, crossed.columns[plain.argmax(axis=0)], together, in_common)
+    # A mean over rows that have the column, in its own standard deviations instead of those of its shift.
+    n_values = (np.diagonal(matrix[size:, size:]) for matrix in (reference, window))
+    scale = sum(1.0 / np.maximum(number, 1.0) for number in n_values)
+    passed_on = _related(crossed, reference + window) * np.sqrt(np.where(usable, factor, 0.0) / scale)
+    of_own = (np.maximum(common, np.where(_is_changed(p_values), away, 0.0)) * passed_on).max(axis=0)
+    along = crossed.columns[plain.argmax(axis=0)]
+    return Mechanism(p_values, bent, moved, along, together, in_common, of_own)
 
 
-def _in_common(away: Matrix, usable: Mask, squared: Matrix) -> tuple[float, Vector]:
-    """p-value of all columns together, and how far what selects cells of many of them moved, for each column.
+def _is_changed(p_values: Vector) -> Mask:
+    """Columns whose conditions changed, among all that are tested."""
+    tested = max(int((p_values < 1.0).sum()), 1)
+    return np.asarray(sidak_all(p_values, tested) < CHANGED)
+
+
+def _related(crossed: CrossedSums, matrix: Matrix) -> Matrix:
+    """How far each input column follows each u and w, at most: (u and w, input columns).
+
+    The largest correlation with a u or w of the column, half as large again, as these need not be what goes together
+    most closely, and two standard errors.
+    """
+    size, owner = crossed.n_columns + len(crossed.numbers), crossed_owner(crossed)
+    present = matrix[size:, size:]
+    counts = np.maximum(present[np.ix_(owner, owner)], 1.0)
+    means = matrix[:size, size:][:, owner] / counts
+    covariance = matrix[:size, :size] / counts - means * means.T
+    n_own = np.maximum(np.diagonal(present)[owner], 1.0)
+    variance = np.diagonal(matrix)[:size] / n_own - (matrix[np.arange(size), size + owner] / n_own) ** 2
+    spread = np.sqrt(np.maximum(variance, 1e-9))
+    bound = BEYOND_CORRELATION * np.abs(covariance) / np.outer(spread, spread) + 2.0 / np.sqrt(counts)
+    found = np.zeros((crossed.n_inputs, size))
+    np.maximum.at(found, owner, np.minimum(bound, 1.0).T)
+    return found.T
+
+
+def _in_common(away: Matrix, usable: Mask, squared: Matrix) -> tuple[float, Matrix]:
+    """p-value of all columns together, and how far each u and w moved that selects cells of many: as ``away``.
 
     Parameters
     ----------
@@ -566,7 +604,7 @@ def _in_common(away: Matrix, usable: Mask, squared: Matrix) -> tuple[float, Vect
     than 1. So the mean square of one u or w is compared with that of all, and its deviation is at least theirs, where
     there are enough to tell.
     """
-    in_common = np.zeros(away.shape[1])
+    in_common = np.zeros(away.shape)
     numbers = usable.sum(axis=1)
     tested = np.flatnonzero(numbers > 1)
     if not len(tested):
@@ -582,9 +620,9 @@ def _in_common(away: Matrix, usable: Mask, squared: Matrix) -> tuple[float, Vect
     p_values = gamma_tail((mean_square - usual) / deviation, 2.0 * deviation / usual)
     adjusted = sidak_all(p_values, len(tested))
     on_average = np.sqrt(np.maximum(mean_square - 1.0, 0.0))
-    for place in np.flatnonzero(adjusted < CHANGED):
-        own = np.where(usable[tested[place]], np.maximum(away[tested[place]], on_average[place]), 0.0)
-        in_common = np.maximum(in_common, own)
+    moved = tested[adjusted < CHANGED]
+    least = on_average[adjusted < CHANGED, None]
+    in_common[moved] = np.where(usable[moved], np.maximum(away[moved], least), 0.0)
     return float(adjusted.min()), in_common
 
 
