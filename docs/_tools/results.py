@@ -118,7 +118,7 @@ def drawn(folder: Path) -> str:
     """False alarms of drawn cases, all together and by what they are like; then those that are furthest off."""
     rows = [row for row in read(folder / "drawn-nulls.csv") if row["phase"] == "drawn"]
     groups: dict[str, Callable[[Row], bool]] = {
-        "all": lambda row: True,
+        "all": lambda _: True,
         "the verdict, nothing changed": lambda row: row["judged"] == "verdict",
         "`values`, other cells are missing": lambda row: row["judged"] == "values",
         "up to 10 columns": lambda row: _sizes(row)[2] <= 10,
