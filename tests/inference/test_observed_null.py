@@ -6,6 +6,7 @@ from gapdrift.inference.combination import effective_number
 from gapdrift.inference.null import N_DRAWS, Null, correlation_of
 from gapdrift.inference.observed import column_tests
 from gapdrift.inference.observed_null import ObservedNull, _weights
+from gapdrift.inference.parts import _closer
 
 
 def observed_null(rows):
@@ -104,3 +105,20 @@ def test_sums_over_columns_that_go_together_vary_as_the_draws_say(correlation):
     # Standard deviations of 200 sums with long tails are within a third of the true one.
     assert reference.observed_null.together.std() == pytest.approx(np.std(sums), rel=0.33)
     assert reference.observed_null.together.mean() == pytest.approx(np.mean(sums), rel=0.15)
+
+
+def test_columns_that_correlate_more_than_in_the_reference_are_less_sure_together(rng):
+    """Twenty columns alike, 70 % missing: those of windows without gaps go together more than draws show."""
+    rows = 0.95 * rng.normal(size=(2_000, 1)) + 0.31 * rng.normal(size=(2_000, 20))
+    detector = gd.DriftDetector(random_state=0).fit(np.where(rng.random(rows.shape) < 0.7, np.nan, rows))
+    null, p_values = detector.reference_.observed_null, np.full(20, 0.15)
+    as_drawn, closer = (null.distributions_test(p_values, np.arange(20), factor).p_value for factor in (1.0, 3.0))
+    assert as_drawn < 0.05
+    assert closer > 2.0 * as_drawn
+    same, complete = (
+        _closer(detector.reference_.comparison(detector.count(window)), np.arange(20))
+        for window in (np.where(rng.random((200, 20)) < 0.7, np.nan, rows[:200]), rows[:200])
+    )
+    assert same == pytest.approx(1.0, abs=0.05)
+    # (1/2000 + 1/200) / (1/600 + 1/200) over 0.3.
+    assert complete == pytest.approx(2.75, abs=0.1)

@@ -73,7 +73,11 @@ CLEARLY_FEWER = 4.0
 """Standard deviations by which missing cells must be fewer than on the other side to be next to none."""
 
 BEYOND_CORRELATION = 1.5
-"""Times the largest correlation of single functions up to which two columns may go together."""
+"""Times the largest correlation of their functions up to which a column may follow another that selects its cells.
+
+What goes together most closely need be none of these functions; the more so the harder cells are selected: it is so
+much for each half standard deviation that the other one moves.
+"""
 
 ENOUGH_OTHERS = 10
 """Functions of columns from which their scatter tells how much each of them varies by chance."""
@@ -555,7 +559,9 @@ def mechanism_test(
     # A mean over rows that have the column, in its own standard deviations instead of those of its shift.
     n_values = (np.diagonal(matrix[size:, size:]) for matrix in (reference, window))
     scale = sum(1.0 / np.maximum(number, 1.0) for number in n_values)
-    passed_on = _related(crossed, reference + window) * np.sqrt(np.where(usable, factor, 0.0) / scale)
+    beyond = BEYOND_CORRELATION * (1.0 + 2.0 * away * np.sqrt(np.where(usable, factor, 0.0)))
+    related = np.minimum(beyond * _related(crossed, reference + window), 1.0)
+    passed_on = related * np.sqrt(np.where(usable, factor, 0.0) / scale)
     of_own = (np.maximum(common, np.where(_is_changed(p_values), away, 0.0)) * passed_on).max(axis=0)
     along = crossed.columns[plain.argmax(axis=0)]
     return Mechanism(p_values, bent, moved, along, together, in_common, of_own)
@@ -568,11 +574,7 @@ def _is_changed(p_values: Vector) -> Mask:
 
 
 def _related(crossed: CrossedSums, matrix: Matrix) -> Matrix:
-    """How far each input column follows each u and w, at most: (u and w, input columns).
-
-    The largest correlation with a u or w of the column, half as large again, as these need not be what goes together
-    most closely, and two standard errors.
-    """
+    """Largest correlation of each u and w with a u or w of each input column, and its error: (u and w, columns)."""
     size, owner = crossed.n_columns + len(crossed.numbers), crossed_owner(crossed)
     present = matrix[size:, size:]
     counts = np.maximum(present[np.ix_(owner, owner)], 1.0)
@@ -581,9 +583,9 @@ def _related(crossed: CrossedSums, matrix: Matrix) -> Matrix:
     n_own = np.maximum(np.diagonal(present)[owner], 1.0)
     variance = np.diagonal(matrix)[:size] / n_own - (matrix[np.arange(size), size + owner] / n_own) ** 2
     spread = np.sqrt(np.maximum(variance, 1e-9))
-    bound = BEYOND_CORRELATION * np.abs(covariance) / np.outer(spread, spread) + 2.0 / np.sqrt(counts)
+    correlation = np.abs(covariance) / np.outer(spread, spread) + 1.0 / np.sqrt(counts)
     found = np.zeros((crossed.n_inputs, size))
-    np.maximum.at(found, owner, np.minimum(bound, 1.0).T)
+    np.maximum.at(found, owner, correlation.T)
     return found.T
 
 

@@ -50,6 +50,9 @@ MAX_SIMULATED = 300
 MAX_PRODUCTS = 500
 """Products that are simulated, at most; likewise."""
 
+FISHER_VARIANCE = 4.0
+"""Variance of minus twice the logarithm of one p-value."""
+
 SMALLEST_SHARE = 0.6
 """Weight of the smallest p-value of columns; the rest is that of all together."""
 
@@ -95,7 +98,7 @@ class ObservedNull:
         expect(bool(np.all(self.together >= 0.0)), "sums of logarithms from 0")
         expect(min(self.n_columns, self.n_products) >= 0, "numbers of columns and products")
 
-    def distributions_test(self, p_values: Vector, places: Indices) -> Component | None:
+    def distributions_test(self, p_values: Vector, places: Indices, closer: float = 1.0) -> Component | None:
         """Test of all columns by the p-values of some: the smallest, and all together; None where there is none.
 
         Parameters
@@ -103,6 +106,8 @@ class ObservedNull:
         p_values : (n,) array
         places : (n,) array of int
             Columns that they are of.
+        closer : float, default 1.0
+            How much more columns correlate on the sides that are compared than in draws of the reference.
         """
         number, known = len(p_values), p_values[self.is_known[places]]
         if not number:
@@ -112,25 +117,30 @@ class ObservedNull:
             return smallest
         both: list[tuple[Component | None, float]] = [
             (smallest, SMALLEST_SHARE),
-            (self._all_columns(known), 1.0 - SMALLEST_SHARE),
+            (self._all_columns(known, closer), 1.0 - SMALLEST_SHARE),
         ]
         found = combine("distributions", both)
         return None if found is None else replace(found, degrees_of_freedom=number)
 
-    def _all_columns(self, p_values: Vector) -> Component:
+    def _all_columns(self, p_values: Vector, closer: float) -> Component:
         """Fisher's test; its sum has a gamma distribution with the mean, variance and skewness of the draws.
 
         Columns that go together make small p-values together: the tail is longer than that of a chi-square with the
-        same mean and variance, which is the least that is taken.
+        same mean and variance, which is the least that is taken. What their variance has beyond that of independent
+        columns is made of squared correlations.
         """
-        centre, deviation = float(self.together.mean()), max(float(self.together.std()), 1e-6)
-        skewness = float((((self.together - centre) / deviation) ** 3).mean())
+        centre, spread = float(self.together.mean()), max(float(self.together.std()), 1e-6)
+        skewness = float((((self.together - centre) / spread) ** 3).mean())
+        alone = FISHER_VARIANCE * self.n_columns
+        wider = spread**2 + (closer**2 - 1.0) * max(spread**2 - alone, 0.0)
+        deviation = float(np.sqrt(min(wider, max(alone * self.n_columns, spread**2))))
+        simulated = gamma_tail((self.together - centre) / spread, max(skewness, 2.0 * spread / max(centre, 1e-6)))
         skewness = max(skewness, 2.0 * deviation / max(centre, 1e-6))
         ratio = len(p_values) / self.n_columns
         found = -2.0 * np.log(np.maximum(p_values, SMALLEST_P)).sum()
         standard = (found - ratio * centre) / (np.sqrt(ratio) * deviation)
         p_value = float(gamma_tail(standard, skewness / np.sqrt(ratio)))
-        return Component("distributions", p_value, gamma_tail((self.together - centre) / deviation, skewness))
+        return Component("distributions", p_value, simulated)
 
     def interactions_test(self, smallest: float, number: int) -> Component:
         """Test of all products by the smallest p-value of so many."""

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from gapdrift._typing import Mask, Matrix, Vector
+from gapdrift._typing import Indices, Mask, Matrix, Vector
 from gapdrift.inference.combination import Component, combine, matched_filter, min_p, sidak, sum_of_squares, wald
 from gapdrift.inference.comparison import Comparison, shares_of_pairs
 from gapdrift.inference.contrast import SMALLEST_VARIANCE, Contrast, covariance_of, standardised
@@ -299,8 +299,21 @@ def distributions_part(comparison: Comparison) -> tuple[Component | None, float]
     """Test of the distribution of each column, by its observed cells; and its effect size."""
     tests = {place: test for place, test in enumerate(comparison.observed.columns) if test is not None}
     p_values = np.array([test.p_value for test in tests.values()])
-    found = comparison.observed_null.distributions_test(p_values, np.array(list(tests), dtype=np.intp))
+    places = np.array(list(tests), dtype=np.intp)
+    found = comparison.observed_null.distributions_test(p_values, places, _closer(comparison, places))
     return found, min(tests.values()).effect_size if tests else 0.0
+
+
+def _closer(comparison: Comparison, columns: Indices) -> float:
+    """How much more the statistics of observed cells of two columns correlate than draws of the reference show.
+
+    Of cells that are missing independently, a share q of which is observed, means of two columns correlate by q times
+    what rows with both do; of two sides, by (1/m + 1/n) / (1/(q m) + 1/(p n)) times.
+    """
+    m, n = comparison.reference.n_rows, comparison.window.n_rows
+    q, p = (np.maximum(1.0 - rates[columns], 1e-6) for rates in comparison.missing_rates)
+    both = (1.0 / m + 1.0 / n) / (1.0 / (q * m) + 1.0 / (p * n))
+    return max(float(both.sum() / q.sum()), 1.0) if len(columns) else 1.0
 
 
 def interactions_part(comparison: Comparison) -> tuple[Component | None, float]:
