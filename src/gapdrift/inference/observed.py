@@ -560,7 +560,7 @@ def mechanism_test(
     n_values = (np.diagonal(matrix[size:, size:]) for matrix in (reference, window))
     scale = sum(1.0 / np.maximum(number, 1.0) for number in n_values)
     beyond = BEYOND_CORRELATION * (1.0 + 2.0 * away * np.sqrt(np.where(usable, factor, 0.0)))
-    related = np.minimum(beyond * _related(crossed, reference + window), 1.0)
+    related = np.minimum(beyond * _related(crossed, reference + window, shape.own_kurtosis), 1.0)
     passed_on = related * np.sqrt(np.where(usable, factor, 0.0) / scale)
     of_own = (np.maximum(common, np.where(_is_changed(p_values), away, 0.0)) * passed_on).max(axis=0)
     along = crossed.columns[plain.argmax(axis=0)]
@@ -573,8 +573,11 @@ def _is_changed(p_values: Vector) -> Mask:
     return np.asarray(sidak_all(p_values, tested) < CHANGED)
 
 
-def _related(crossed: CrossedSums, matrix: Matrix) -> Matrix:
-    """Largest correlation of each u and w with a u or w of each input column, and its error: (u and w, columns)."""
+def _related(crossed: CrossedSums, matrix: Matrix, kurtosis: Vector) -> Matrix:
+    """Largest correlation of each u and w with a u or w of each input column, and its error: (u and w, columns).
+
+    Rare values may go with what is rare in others, of which u and w tell little: the heavier, the larger it is taken.
+    """
     size, owner = crossed.n_columns + len(crossed.numbers), crossed_owner(crossed)
     present = matrix[size:, size:]
     counts = np.maximum(present[np.ix_(owner, owner)], 1.0)
@@ -584,6 +587,7 @@ def _related(crossed: CrossedSums, matrix: Matrix) -> Matrix:
     variance = np.diagonal(matrix)[:size] / n_own - (matrix[np.arange(size), size + owner] / n_own) ** 2
     spread = np.sqrt(np.maximum(variance, 1e-9))
     correlation = np.abs(covariance) / np.outer(spread, spread) + 1.0 / np.sqrt(counts)
+    correlation *= np.sqrt(1.0 + np.clip(kurtosis, 0.0, 1e9) / 3.0)
     found = np.zeros((crossed.n_inputs, size))
     np.maximum.at(found, owner, correlation.T)
     return found.T
