@@ -59,8 +59,9 @@ def run(
     """
     known = read_journal(journal)
     results = [known.get(json.dumps(task)) for task in tasks]
-    open_tasks = [index for index, result in enumerate(results) if result is None]
     start = time.monotonic()
+    is_late = until is not None and start > until
+    open_tasks = [index for index, result in enumerate(results) if result is None and not is_late]
     with ProcessPoolExecutor(jobs, initializer=_one_thread) as pool:
         futures = {pool.submit(work, tasks[index]): index for index in open_tasks}
         for done, future in enumerate(as_completed(futures), 1):

@@ -156,21 +156,6 @@ def _sizes(row: Row) -> tuple[int, int, int]:
     return m, n, columns
 
 
-def drawn_drifts(folder: Path) -> str:
-    """Shares of drawn drifts found, by family."""
-    fixed = {row["case"] for row in read(folder / "lines-drifts.csv") + read(folder / "naming-drifts.csv")}
-    rows = [row for row in read(folder / "drawn-drifts.csv") if row["case"] not in fixed]
-    families = dict.fromkeys(row["family"] for row in rows)
-    cells = [[family, *_found([row for row in rows if row["family"] == family])] for family in families]
-    overall = [f"{sum(float(row[place]) for row in cells) / len(cells):.3f}" for place in range(2, 2 + len(METHODS))]
-    cells.append(["mean of the families", f"{_trials(rows):,}", *overall])
-    return markdown(["drift", "trials", *METHODS.values()], cells)
-
-
-def _found(rows: list[Row]) -> list[str]:
-    return [f"{_trials(rows):,}", *(f"{mean(rows, name):.3f}" for name in METHODS)]
-
-
 def large(folder: Path) -> str:
     """False alarms of large references, by kind and window."""
     rows = read(folder / "large.csv")
@@ -484,7 +469,6 @@ TABLES: dict[str, tuple[str, Callable[[Path], str]]] = {
     "kept": ("kept-nulls.csv", kept),
     "drawn": ("drawn-nulls.csv", drawn),
     "drawn-again": ("drawn-nulls.csv", drawn_again),
-    "drawn-drifts": ("drawn-drifts.csv", drawn_drifts),
     "lines": ("lines-drifts.csv", lines),
     "naming": ("naming-drifts.csv", naming),
     "distance": ("distance.csv", distance),
