@@ -10,13 +10,11 @@ Rows of other trials, or of other code, are measured anew.
 
 import argparse
 import csv
-import hashlib
 import sys
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -26,7 +24,7 @@ from scipy.stats import binom
 
 import gapdrift as gd
 from benchmarks._report import Bar, finish, say
-from benchmarks._trials import SURE, run, write_csv
+from benchmarks._trials import SURE, code_of, run, write_csv
 from benchmarks.grammar.nulls import NullCase, drawn, fixed, keep, kept, null_case
 from gapdrift.results.result import Finding
 
@@ -133,15 +131,6 @@ def _counter(text: str) -> Counter[str]:
     """Counter of what `_counts` wrote."""
     pairs = [part.rsplit(" ", 1) for part in text.split("; ") if part]
     return Counter({name: int(count) for name, count in pairs})
-
-
-@cache
-def code_of() -> str:
-    """First digits of a checksum of the code that the figures are of: that of the detector, and of the grammar."""
-    root = Path(__file__).parent
-    measured = [Path(gd.__file__).parent / name for name in ("counting", "detectors", "inference", "models", "tables")]
-    files = [file for folder in [*measured, root / "grammar"] for file in sorted(folder.rglob("*.py"))]
-    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:10]
 
 
 def read_tallies(path: Path | None) -> dict[tuple[str, str, int], Tally]:

@@ -2,11 +2,13 @@
 
 import argparse
 import csv
+import hashlib
 import json
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,9 @@ import numpy as np
 from scipy.stats import binom
 from threadpoolctl import threadpool_limits
 
-__all__ = ["SURE", "add_arguments", "outside", "read_csv", "read_journal", "run", "select", "write_csv"]
+import gapdrift as gd
+
+__all__ = ["SURE", "add_arguments", "code_of", "outside", "read_csv", "read_journal", "run", "select", "write_csv"]
 
 SURE = 1e-3
 """A rate is held against a bar only where chance alone would put it there less often than this."""
@@ -95,6 +99,15 @@ def _note(path: Path | None, task: Any, result: Any) -> None:
 def _one_thread() -> None:
     """Keep the numerical libraries of a worker to one thread: two workers with two each stand in each other's way."""
     threadpool_limits(1)
+
+
+@cache
+def code_of() -> str:
+    """First digits of a checksum of the code that the figures are of: that of the detector, and of the grammar."""
+    root = Path(__file__).parent
+    measured = [Path(gd.__file__).parent / name for name in ("counting", "detectors", "inference", "models", "tables")]
+    files = [file for folder in [*measured, root / "grammar"] for file in sorted(folder.rglob("*.py"))]
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:10]
 
 
 def write_csv(path: Path | None, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:

@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 import gapdrift as gd
 from benchmarks import _drawn_nulls
 from benchmarks._report import finish_rows
-from benchmarks._trials import add_arguments, outside, read_csv, run, select, write_csv
+from benchmarks._trials import add_arguments, code_of, outside, read_csv, run, select, write_csv
 from experiments.distributions import DRIFTS
 
 Rng = np.random.Generator
@@ -55,7 +55,7 @@ class Case:
 
 
 COLUMNS = [f"{part} {alpha}" for part in ("verdict", "values", "missingness") for alpha in ("0.05", "0.01")]
-HEADER = ("case", "trials", "seed", *COLUMNS, "bars")
+HEADER = ("case", "trials", "seed", *COLUMNS, "code", "bars")
 NULL = (("verdict", 0.05, 0.03, 0.07), ("verdict", 0.01, 0.004, 0.02))
 CALM_VALUES = (("values", 0.05, 0.0, 0.07),)
 CALM_GAPS = (("missingness", 0.05, 0.0, 0.07),)
@@ -76,8 +76,13 @@ def main() -> None:
     rows = []
     for name in names:
         done = known.get((name, str(arguments.trials), str(arguments.seed)))
-        rows.append(done or measure(name, arguments))
-        write_csv(arguments.csv, HEADER, [*rows, *(row for row in known.values() if row[0] not in names)])
+        # Rows of other code are measured anew.
+        rows.append(done if done is not None and done[-2] == code_of() else measure(name, arguments))
+        write_csv(
+            arguments.csv,
+            HEADER,
+            [*rows, *(row for row in known.values() if row[0] not in names and len(row) == len(HEADER))],
+        )
     finish_rows(HEADER, rows, sum(row[-1] != "ok" for row in rows))
 
 
@@ -92,7 +97,8 @@ def measure(name: str, arguments: argparse.Namespace) -> tuple[str, ...]:
         if outside(int(count[COLUMNS.index(f"{part} {alpha}")]), arguments.trials, low, high)
     ]
     shares = [f"{share:.4f}" for share in count / arguments.trials]
-    return (name, str(arguments.trials), str(arguments.seed), *shares, "MISSED " + "; ".join(wrong) if wrong else "ok")
+    verdict = "MISSED " + "; ".join(wrong) if wrong else "ok"
+    return (name, str(arguments.trials), str(arguments.seed), *shares, code_of(), verdict)
 
 
 def work(task: tuple[str, int, int]) -> NDArray[np.int64]:
