@@ -19,7 +19,8 @@ from gapdrift.models.gaussian import (
     fitted_rows,
     precision_of,
 )
-from gapdrift.models.gaussian.filling import MAX_ENTRY, FactorPrecision
+from gapdrift.models.gaussian.filling import MAX_ENTRY, FactorPrecision, fill
+from gapdrift.models.gaussian.patterns import find_patterns
 from gapdrift.models.hot_deck import complete_rows, make_donors
 from gapdrift.models.normal_scores import MAX_SCORE, N_CELLS, UNIT, NormalScores, ScoreTable, fit_normal_scores
 from gapdrift.models.partition import ROWS_PER_BIN, Partition, fit_partition
@@ -54,6 +55,9 @@ MAX_CLUSTERED = 4_096
 
 MAX_MISSING_PAIRED = 20
 """Input columns, those whose missingness varies most, that are compared for being missing together."""
+
+MEAN_STEPS = 20
+"""Steps of EM for the mean of the half of a reference that was not learned from."""
 
 MAX_DONORS = 4_096
 """Donors of residuals, at most."""
@@ -225,7 +229,7 @@ def fit_profile(
     mean, hidden = model.mean, completed
     if compared is not rows:
         others = scores.transform(compared.values)
-        mean = mean + complete_rows(precision, others - mean, rng).mean(axis=0)
+        mean = _own_mean(precision, others, mean)
         hidden = complete_rows(precision, others - mean, rng)
     dense = isinstance(precision, DensePrecision)
     directions = _choose_directions(model)
@@ -265,6 +269,18 @@ def _rounded(precision: Precision, scores: NormalScores, mean: Vector) -> Precis
 def _single(donors: Matrix) -> Matrix:
     """Donors rounded to single precision, in which machine code keeps them."""
     return donors.astype(np.float32).astype(np.float64)
+
+
+def _own_mean(precision: Precision, scores: Matrix, mean: Vector) -> Vector:
+    """Mean of other rows than those that the model was learned from, by EM with its covariance: (columns,).
+
+    Random completions would give a column that is constant in these rows a mean that none of them has.
+    """
+    missing = np.isnan(scores)
+    patterns = find_patterns(missing)
+    for _ in range(MEAN_STEPS):
+        mean = mean + fill(precision, patterns, np.where(missing, 0.0, scores - mean)).mean(axis=0)
+    return mean
 
 
 def _gaussian_like(points: Matrix, rng: np.random.Generator) -> Matrix:

@@ -92,7 +92,12 @@ def location_part(comparison: Comparison) -> Component | None:
 
 
 def _all_alike(comparison: Comparison, location: Contrast, covariance: Matrix, draws: Matrix) -> Component | None:
-    """Sum of the squared differences of the paired columns that a quadratic form bears."""
+    """Sum of the squared differences of the paired columns that a quadratic form bears.
+
+    None where missing cells changed: what is known less well then is made much of by a sum over many columns.
+    """
+    if not comparison.equal_rates or _conditions_changed(comparison):
+        return None
     paired = comparison.profile.paired
     chosen = np.flatnonzero(location.smooth[paired])
     entries = paired[chosen]
