@@ -1,8 +1,9 @@
 """What rows tell beside sums: the extremes of each column, counts of what has no place of its own, and copies of rows.
 
-None of it is tested for drift, but for categories that are too many to be columns (`gapdrift.inference.levels`). It
-names new categories, draws values beyond those of the reference where they are, and finds duplicate rows. It keeps the
-one law: the facts of two tables together are those of the one added to those of the other, whatever was cut.
+Categories that are too many to be columns are tested by it (`gapdrift.inference.levels`), and numbers beyond those of
+the reference (`gapdrift.inference.extremes`). It names new categories, draws values beyond those of the reference where
+they are, and finds duplicate rows. It keeps the one law: the facts of two tables together are those of the one added to
+those of the other, whatever was cut.
 """
 
 import zlib
