@@ -68,7 +68,7 @@ class TestNulls:
         name = "5 to 70 %, bent"
         path = tmp_path / "found.csv"
         _drawn_nulls.measure([name], "table", 0, 2, 1, path)
-        journal = path.with_suffix(".part")
+        journal = _drawn_nulls.journal_of(path)
         (line,) = journal.read_text().splitlines()
         task, records = json.loads(line)
         journal.write_text(json.dumps([task, [{"values": 0.02, "smallest": "noted"}] * 2]) + "\n" + line[:20])
@@ -101,7 +101,7 @@ class TestNulls:
             [f"drawn {seed}", "drawn"] for seed in (5, 6, 7)
         ]
 
-    def test_a_run_goes_on_from_the_table_of_the_same_code(self, tmp_path, monkeypatch):
+    def test_a_run_goes_on_from_the_table_of_code_that_gives_the_same(self, tmp_path, monkeypatch):
         path = tmp_path / "table-nulls.csv"
         named = {"5 to 70 %, bent": nulls.fixed()["5 to 70 %, bent"]}
         monkeypatch.setattr(_drawn_nulls, "fixed", lambda: named)
@@ -123,7 +123,15 @@ class TestNulls:
         found = trials()
         assert (found.trials, found.at_05, found.findings["noted"]) == (30, 25, 25)
         monkeypatch.setattr(_drawn_nulls, "code_of", lambda: "other")
+        assert found.first_p_values == "0.004 none 0.004"
         assert not _drawn_nulls.read_tallies(path)
+
+        def rounded(_, tasks, __):
+            return [[{**noted[0], "values": 0.00400000001}, noted[1], noted[0]][: task[2]] for task in tasks]
+
+        monkeypatch.setattr(_drawn_nulls, "run", rounded)
+        (kept,) = _drawn_nulls.read_tallies(path).values()
+        assert (kept.trials, kept.at_05) == (30, 25)
 
     def test_a_run_that_is_stopped_in_time_leaves_a_table(self, tmp_path, monkeypatch):
         path = tmp_path / "table-nulls.csv"

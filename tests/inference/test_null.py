@@ -56,3 +56,7 @@ def test_constant_columns_correlate_with_none(rng):
 @pytest.mark.parametrize("columns", [0, 1])
 def test_constant_rows_know_their_covariance(columns):
     assert effective_sample_size(np.ones((50, columns))) == 50
+
+
+def test_a_column_of_two_values_that_are_equally_frequent_is_known_as_well_as_can_be():
+    assert effective_sample_size(np.repeat([[0.0], [1.0]], 50, axis=0)) == 100

@@ -1,17 +1,14 @@
 import numpy as np
 import pytest
-from scipy.special import ndtr
 from scipy.stats import hypergeom
 
 import gapdrift as gd
-from gapdrift.inference.combination import effective_number, sidak
+from gapdrift.inference.combination import effective_number
 from gapdrift.inference.observed import (
-    Mechanism,
     _at_least,
     _shrink,
     _worth,
     column_tests,
-    explained_by,
     merge_cells,
 )
 from gapdrift.inference.observed_null import _Column, _column_p_values
@@ -151,126 +148,6 @@ def test_flags_that_half_of_the_rows_have_are_calm(seed):
 
     result = gd.DriftDetector(random_state=0).fit(draw()).test(draw())
     assert parts_of(result)["interactions"] > 1e-4
-
-
-def conditions(p_values):
-    return Mechanism.unchanged(len(p_values))._replace(p_values=np.array(p_values))
-
-
-def test_conditions_that_differ_by_chance_explain_nothing():
-    """Of twenty columns one has a p-value of 0.03 more often than not."""
-    p_values = np.full(20, 0.5)
-    p_values[3] = 0.03
-    assert not explained_by(conditions(p_values)).any()
-    p_values[3] = 1e-4
-    assert explained_by(conditions(p_values))[3] == pytest.approx(3.89, abs=0.01)
-    assert explained_by(conditions([0.03, 1.0, 1.0]))[0] == pytest.approx(2.17, abs=0.01)
-
-
-def test_many_columns_show_together_that_one_selects_their_cells():
-    """150 rows, of 40 columns each missing by the first one: none need show it, all together do."""
-    rng = np.random.default_rng(5)
-
-    def draw(n_rows, slope):
-        rows = rng.normal(size=(n_rows, 41))
-        missing = rng.random((n_rows, 40)) < ndtr(slope * rows[:, :1] - 0.4)
-        rows[:, 1:] = np.where(missing, np.nan, rows[:, 1:])
-        return rows
-
-    detector = gd.DriftDetector(random_state=0).fit(draw(150, 0.0))
-    selected, calm = (detector.reference_.comparison(detector.count(draw(2_000, slope))) for slope in (0.4, 0.0))
-    assert selected.observed.mechanism.together < 1e-6
-    assert selected.observed.explained[1:].min() > 1.0
-    assert calm.observed.mechanism.together > 0.01
-
-
-@pytest.mark.parametrize("blocks", [False, True])
-def test_conditions_hold_their_level_whether_or_not_columns_are_missing_together(blocks):
-    """300 null windows, 12 columns; bounds of four standard deviations."""
-    rng = np.random.default_rng(6)
-
-    def draw(n_rows):
-        rows = rng.normal(size=(n_rows, 12))
-        missing = rng.random((n_rows, 1 if blocks else 8)) < 0.3
-        rows[:, 4:] = np.where(missing, np.nan, rows[:, 4:])
-        return rows
-
-    alarms = 0
-    for _ in range(30):
-        detector = gd.DriftDetector(random_state=0).fit(draw(200))
-        for _ in range(10):
-            found = detector.reference_.comparison(detector.count(draw(200)))
-            alarms += found.observed.mechanism.together < 0.05
-    assert alarms <= 32
-
-
-def test_conditions_hold_their_level_where_others_vary_more_beside_missing_cells():
-    """200 null windows: large values, of which all columns have many in the same rows, are missing more often."""
-    rng = np.random.default_rng(9)
-
-    def draw(n_rows):
-        rows = rng.normal(size=(n_rows, 8)) / np.abs(rng.normal(size=(n_rows, 1)))
-        rows[(rng.random(rows.shape) < 0.3) & (np.abs(rows) > 2.0)] = np.nan
-        return rows
-
-    alarms = np.zeros(2)
-    for _ in range(20):
-        detector = gd.DriftDetector(random_state=0).fit(draw(500))
-        for _ in range(10):
-            mechanism = detector.reference_.comparison(detector.count(draw(500))).observed.mechanism
-            alarms += mechanism.together < 0.05, sidak(mechanism.p_values.min(), 8) < 0.05
-    assert alarms.max() <= 23
-
-
-def test_a_column_that_is_independent_of_what_selects_its_cells_is_hardly_moved_by_it():
-    rng = np.random.default_rng(4)
-
-    def draw(slope):
-        rows = rng.normal(size=(2_000, 3))
-        rows[:, 1] = rows[:, 0] + 0.5 * rows[:, 1]
-        for column in (1, 2):
-            rows[rng.random(2_000) < ndtr(slope * rows[:, 0] - 0.4), column] = np.nan
-        return rows
-
-    detector = gd.DriftDetector(random_state=0).fit(draw(0.0))
-    found = detector.reference_.comparison(detector.count(draw(0.5))).observed
-    assert found.mechanism.of_own[1] > 5.0
-    assert found.mechanism.of_own[2] < 0.25 * found.mechanism.of_own[1]
-    assert found.explained[1:].min() > 5.0
-    assert found.columns[1].p_value > 0.05
-
-
-def test_few_missing_cells_of_a_small_window_are_not_missing_elsewhere():
-    # Large values of the first column, and so of the second, are missing, on both sides alike.
-    def draw(n_rows, rng):
-        rows = rng.normal(size=(n_rows, 1)) + 0.3 * rng.normal(size=(n_rows, 3))
-        rows[rows[:, 0] > 1.1, 0] = np.nan
-        return rows
-
-    rng = np.random.default_rng(8)
-    detector = gd.DriftDetector(random_state=0).fit(draw(3_000, rng))
-    p_values = [parts_of(detector.test(draw(50, rng))).get("conditions", 1.0) for _ in range(20)]
-    assert min(p_values) > 1e-4
-
-
-@pytest.mark.parametrize("where", [lambda x: x > 0, lambda x: np.abs(x) > 0.7], ids=["value", "size"])
-def test_conditions_of_missing_values_are_told_from_values(where):
-    """MCAR becomes MAR at the same rate, and the second column is bent: values have not changed."""
-    rng = np.random.default_rng(0)
-
-    def sides(conditional):
-        x = rng.normal(size=(2_000, 1))
-        rows = np.hstack([x, x**2 + 0.3 * rng.normal(size=x.shape)])
-        rate = 0.6 * where(x[:, 0]) if conditional else 0.3
-        rows[rng.random(2_000) < rate, 1] = np.nan
-        return rows
-
-    detector = gd.DriftDetector(random_state=0).fit(sides(False))
-    same, other = detector.test(sides(False)), detector.test(sides(True))
-    assert parts_of(same)["conditions"] > 0.01
-    assert parts_of(other)["conditions"] < 1e-9
-    assert parts_of(other)["rates"] > 0.01
-    assert other.values.p_value > 0.01
 
 
 @pytest.mark.parametrize("rate", [0.2, 0.5])

@@ -93,6 +93,7 @@ def wald(
     scale: float,
     freedom: int,
     max_rank: int,
+    about_common_mean: bool = True,
 ) -> Component | None:
     """Wald's test of some entries together; None where none of them varies.
 
@@ -112,12 +113,15 @@ def wald(
         Degrees of freedom of the covariance.
     max_rank : int
         Leading principal directions of the correlation that are looked at, at most.
+    about_common_mean : bool, default True
+        Whether the covariance is about the common mean of both sides, or within the sides.
 
     Notes
     -----
     T = d' S^-1 d / h on the non-null space of the correlation, of rank r. With S about the common mean T is at
     most N - 1; with f degrees of freedom of S within the sides, N - 2 where all rows tell it,
-    (N - 2) / f x (f + 1 - r) / r x T / (N - 1 - T) is distributed as F(r, f + 1 - r) (Hotelling).
+    (N - 2) / f x (f + 1 - r) / r x T / (N - 1 - T) is distributed as F(r, f + 1 - r) (Hotelling). With S within the
+    sides (f + 1 - r) / (f r) x T is.
     """
     deviation = np.sqrt(np.clip(np.diag(covariance), 0.0, None))
     chosen = np.flatnonzero(deviation > 1e-5)
@@ -127,8 +131,8 @@ def wald(
     whitening = _whitening(covariance[np.ix_(chosen, chosen)] / np.outer(spread, spread), max_rank)
     rank = whitening.shape[1]
     statistic = float((((difference[chosen] / spread) @ whitening) ** 2).sum() / scale)
-    ratio = statistic / max(n_rows - 1.0 - statistic, 1e-9)
-    within = ratio * ((n_rows - 2) / freedom)
+    ratio = (n_rows - 2) / max(n_rows - 1.0 - statistic, 1e-9) if about_common_mean else 1.0
+    within = statistic * ratio / freedom
     p_value = float(fdtrc(rank, freedom + 1 - rank, within * (freedom + 1 - rank) / rank))
     return Component(name, p_value, _simulated_wald(draws[:, chosen], max_rank), statistic, rank)
 

@@ -10,17 +10,16 @@ from gapdrift.counting.observed import CrossedSums
 from gapdrift.counting.profile import N_AVERAGED, Profile
 from gapdrift.counting.statistics import squares_of, sums_of
 from gapdrift.inference.contrast import SMALLEST_VARIANCE, Contrast, Sample, Shape, compare, covariance_of
+from gapdrift.inference.extremes import with_extremes
 from gapdrift.inference.levels import cell_counts, with_levels
+from gapdrift.inference.mechanism import Mechanism, explained_by, mechanism_test
 from gapdrift.inference.null import Null
 from gapdrift.inference.observed import (
     ColumnTest,
     CrossedShape,
     CrossedTest,
-    Mechanism,
     column_tests,
     crossed_test,
-    explained_by,
-    mechanism_test,
 )
 from gapdrift.inference.observed_null import ObservedNull
 from gapdrift.tables.histograms import HistogramAxis
@@ -76,7 +75,24 @@ class Comparison:
         """Whether the missing rates of all columns are equal, or differ by chance only."""
         one, two = self.missing_rates
         deviation = _rate_deviation(one, self.contrast.scale)
-        return bool(np.all(np.abs(one - two) <= np.maximum(EQUAL_RATES, EQUAL_BY_CHANCE * deviation)))
+        each = bool(np.all(np.abs(one - two) <= np.maximum(EQUAL_RATES, EQUAL_BY_CHANCE * deviation)))
+        return each and self._mean_rate_is_equal()
+
+    def _mean_rate_is_equal(self) -> bool:
+        """Whether the mean rate of the columns whose missing cells vary most is equal, or differs by chance only.
+
+        Where rows are few, no column by itself shows what all of them do.
+        """
+        sides, paired = (self.reference, self.window), self.profile.missing_paired
+        if not len(paired):
+            return True
+        n_rows = self.reference.n_rows, self.window.n_rows
+        sums = tuple(side.sums["missing"][paired] for side in sides)
+        pairs = tuple(side.sums["missing_pairs"] for side in sides)
+        covariance = covariance_of(n_rows, (sums[0], sums[1]), (pairs[0], pairs[1]))
+        deviation = float(np.sqrt(max(float(covariance.mean()), 0.0) * self.contrast.scale))
+        away = abs(float(np.mean(sums[0] / n_rows[0] - sums[1] / n_rows[1])))
+        return away <= max(EQUAL_RATES, EQUAL_BY_CHANCE * deviation)
 
     def _means(self, name: str) -> tuple[Vector, Vector]:
         reference, window = self.reference, self.window
@@ -145,6 +161,7 @@ def make_comparison(
     explained = explained_by(mechanism)
     counts = cell_counts(axes, (reference.sums["cells"], reference.facts), (window.sums["cells"], window.facts))
     columns = column_tests(axes, counts, mechanism.of_own)
+    columns = with_extremes(columns, axes, counts, (reference.facts, window.facts), mechanism.of_own)
     observed = ObservedTests(
         with_levels(columns, axes, reference.facts, window.facts, mechanism.of_own),
         crossed_test(crossed, crossed_shape, reference.sums, window.sums, explained),

@@ -161,7 +161,8 @@ def effective_sample_size(rows: Matrix) -> int:
     leading = values > SMALLEST_EIGENVALUE
     squares = ((scaled @ (vectors[:, leading] / np.sqrt(values[leading]))) ** 2).sum(axis=1)
     rank = int(leading.sum())
-    excess = float((squares**2).mean()) / rank - 1.0
+    # 0 of a single column that is one of two values in exactly half of the rows.
+    excess = max(float((squares**2).mean()) / rank - 1.0, 1e-9)
     return int(max(min(len(rows), len(rows) * (rank + 1) / excess), 2))
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from gapdrift._typing import Indices, Mask, Matrix, Vector
+from gapdrift.counting.evidence import Evidence
 from gapdrift.inference.combination import Component, combine, matched_filter, min_p, sidak, sum_of_squares, wald
 from gapdrift.inference.comparison import Comparison, shares_of_pairs
 from gapdrift.inference.contrast import SMALLEST_VARIANCE, Contrast, covariance_of, standardised
@@ -28,6 +29,9 @@ __all__ = [
 
 ROWS_PER_RANK = 10
 """Rows for each direction of a Wald test, at least."""
+
+ROWS_PER_KNOWN_RANK = 3
+"""The same where missing rates differ, of rows that have two columns."""
 
 MAX_CORRELATED = 400
 """Statistics whose correlation is known, at most; all pairs of more columns are taken as independent."""
@@ -56,6 +60,9 @@ FACTOR_ERRORS = 3.0
 OTHER_ROWS = 4.0
 """Standard errors by which products of reference rows may differ from what the model that they taught says of them."""
 
+SMALLEST_RIDGE = 1e-6
+"""Share of its variances by which a covariance that is inverted is made larger."""
+
 MAX_MISSED = 3.0
 """Standard deviations that factors may miss of a product, at most; beyond it is not compared."""
 
@@ -69,7 +76,8 @@ def location_part(comparison: Comparison) -> Component | None:
     there along no straight line, to the test of their observed cells.
     """
     profile, layout = comparison.profile, comparison.profile.layout
-    location = comparison.cautious.part(layout.location).scaled(_line_error(comparison))
+    line_error = _line_error(comparison)
+    location = comparison.cautious.part(layout.location).scaled(line_error)
     if _conditions_changed(comparison):
         is_straight = comparison.observed.mechanism.bent < NEXT_TO_NOTHING
         known = (_is_well_known(comparison) & is_straight)[profile.owner]
@@ -80,15 +88,77 @@ def location_part(comparison: Comparison) -> Component | None:
     smooth = location.smooth[profile.paired]
     turn = np.eye(len(smooth)) if profile.direct else profile.directions[profile.paired]
     turn = turn[:, smooth] if profile.direct else turn * smooth[:, None]
-    difference = location.difference[profile.paired] @ turn
     turned = (draws * deviation)[:, profile.paired] @ turn
-    together = _as_a_whole("location", location, difference, turn.T @ covariance @ turn, turned)
+    if comparison.equal_rates:
+        difference = location.difference[profile.paired] @ turn
+        together = _as_a_whole("location", location, difference, turn.T @ covariance @ turn, turned)
+    else:
+        together = _location_under_other_rates(comparison, line_error, turn, turned)
     all_alike = _all_alike(comparison, location, covariance, draws)
     if profile.direct:
         return combine("location", [(together, 0.5), (all_alike, 0.5)])
     often = replace(location, usable=location.usable & location.smooth)
     one_by_one = min_p("location", often, draws)
     return combine("location", [(together, 0.25), (one_by_one, 0.25), (all_alike, 0.5)])
+
+
+def _location_under_other_rates(
+    comparison: Comparison, factors: Vector, turn: Matrix, draws: Matrix
+) -> Component | None:
+    """Wald's test of the location where missing rates differ: each side varies in its own way.
+
+    Parameters
+    ----------
+    comparison : Comparison
+    factors : (columns,) array
+        By which differences count less.
+    turn : (paired, directions) array
+    draws : (draws, directions) array
+
+    Notes
+    -----
+    Expected scores of a row with observed cells o are S P x, with S the covariance of the scores and P the inverse of
+    its part S_oo. They have the covariance C = S B S, with B the mean of P over the rows of a side. The mean that the
+    reference knows has the covariance B^-1 / L by L rows, and a window sees it by S B: with m rows, from which the
+    model was learned, and n rows of the window the difference of the means has the covariance
+    C_n / n + C_m / m + 2 D / m + D C_m^-1 D / L, with D = C_n - C_m, which is C_n / n + C_n C_m^-1 C_n / m for L = m.
+    Where it was learned from other rows, 2 D / m falls away. In directions in which columns that follow each other
+    differ, that is far more than rates say: these are known from rows with all of the columns only.
+    """
+    profile = comparison.profile
+    m, n = comparison.reference.n_rows, comparison.window.n_rows
+    before, after = (_within(side, profile.paired) for side in (comparison.reference, comparison.window))
+    changed = after - before
+    known = np.linalg.inv(before + SMALLEST_RIDGE * np.diag(np.diag(before) + SMALLEST_VARIANCE))
+    of_reference = before / m + changed @ known @ changed / profile.n_learned
+    if not profile.apart:
+        of_reference += 2.0 * changed / m
+    own, covariance = (turn.T @ part @ turn for part in (of_reference, of_reference + after / n))
+    share = float(np.clip(np.trace(own) / max(np.trace(covariance), SMALLEST_VARIANCE), 0.0, 1.0))
+    # What columns have in common is known from the rows with two of them.
+    n_common = max(float((1.0 - comparison.missing_rates[0]).mean()) ** 2 * m, 3.0)
+    freedom = int(1.0 / (share**2 / (n_common - 1.0) + (1.0 - share) ** 2 / max(n - 1.0, 1.0)))
+    location = comparison.contrast.part(profile.layout.location).scaled(factors)
+    difference = location.difference[profile.paired] @ turn
+    return wald(
+        "location",
+        difference,
+        covariance / location.scale,
+        draws,
+        n_rows=m + n,
+        scale=location.scale,
+        freedom=freedom,
+        # Leading directions are those that chance made seem to vary most: all of them, where they are known at all.
+        max_rank=max(freedom // ROWS_PER_KNOWN_RANK, 2),
+        about_common_mean=False,
+    )
+
+
+def _within(side: Evidence, paired: Indices) -> Matrix:
+    """Covariance of the expected scores of the paired columns on one side."""
+    mean = side.sums["location"][paired] / side.n_rows
+    found: Matrix = side.sums["scatter"] / side.n_rows - np.outer(mean, mean)
+    return found
 
 
 def _all_alike(comparison: Comparison, location: Contrast, covariance: Matrix, draws: Matrix) -> Component | None:

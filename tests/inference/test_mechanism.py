@@ -1,0 +1,180 @@
+import numpy as np
+import pytest
+from scipy.special import ndtr
+
+import gapdrift as gd
+from gapdrift.inference.combination import sidak
+from gapdrift.inference.mechanism import UNSEEN_CORRELATION, Mechanism, explained_by
+
+
+def parts_of(result):
+    found = {part.name: part.p_value for part in result.values.parts}
+    return found | {part.name: part.p_value for part in result.missingness.parts}
+
+
+def conditions(p_values):
+    return Mechanism.unchanged(len(p_values))._replace(p_values=np.array(p_values))
+
+
+def test_conditions_that_differ_by_chance_explain_nothing():
+    """Of twenty columns one has a p-value of 0.03 more often than not."""
+    p_values = np.full(20, 0.5)
+    p_values[3] = 0.03
+    assert not explained_by(conditions(p_values)).any()
+    p_values[3] = 1e-4
+    assert explained_by(conditions(p_values))[3] == pytest.approx(3.89, abs=0.01)
+    assert explained_by(conditions([0.03, 1.0, 1.0]))[0] == pytest.approx(2.17, abs=0.01)
+
+
+def test_many_columns_show_together_that_one_selects_their_cells():
+    """150 rows, of 40 columns each missing by the first one: none need show it, all together do."""
+    rng = np.random.default_rng(5)
+
+    def draw(n_rows, slope):
+        rows = rng.normal(size=(n_rows, 41))
+        missing = rng.random((n_rows, 40)) < ndtr(slope * rows[:, :1] - 0.4)
+        rows[:, 1:] = np.where(missing, np.nan, rows[:, 1:])
+        return rows
+
+    detector = gd.DriftDetector(random_state=0).fit(draw(150, 0.0))
+    selected, calm = (detector.reference_.comparison(detector.count(draw(2_000, slope))) for slope in (0.4, 0.0))
+    assert selected.observed.mechanism.together < 1e-6
+    assert selected.observed.explained[1:].min() > 1.0
+    assert calm.observed.mechanism.together > 0.01
+
+
+@pytest.mark.parametrize("blocks", [False, True])
+def test_conditions_hold_their_level_whether_or_not_columns_are_missing_together(blocks):
+    """300 null windows, 12 columns; bounds of four standard deviations."""
+    rng = np.random.default_rng(6)
+
+    def draw(n_rows):
+        rows = rng.normal(size=(n_rows, 12))
+        missing = rng.random((n_rows, 1 if blocks else 8)) < 0.3
+        rows[:, 4:] = np.where(missing, np.nan, rows[:, 4:])
+        return rows
+
+    alarms = 0
+    for _ in range(30):
+        detector = gd.DriftDetector(random_state=0).fit(draw(200))
+        for _ in range(10):
+            found = detector.reference_.comparison(detector.count(draw(200)))
+            alarms += found.observed.mechanism.together < 0.05
+    assert alarms <= 32
+
+
+def test_conditions_hold_their_level_where_others_vary_more_beside_missing_cells():
+    """200 null windows: large values, of which all columns have many in the same rows, are missing more often."""
+    rng = np.random.default_rng(9)
+
+    def draw(n_rows):
+        rows = rng.normal(size=(n_rows, 8)) / np.abs(rng.normal(size=(n_rows, 1)))
+        rows[(rng.random(rows.shape) < 0.3) & (np.abs(rows) > 2.0)] = np.nan
+        return rows
+
+    alarms = np.zeros(2)
+    for _ in range(20):
+        detector = gd.DriftDetector(random_state=0).fit(draw(500))
+        for _ in range(10):
+            mechanism = detector.reference_.comparison(detector.count(draw(500))).observed.mechanism
+            alarms += mechanism.together < 0.05, sidak(mechanism.p_values.min(), 8) < 0.05
+    assert alarms.max() <= 23
+
+
+def test_a_column_that_is_independent_of_what_selects_its_cells_is_hardly_moved_by_it():
+    rng = np.random.default_rng(4)
+
+    def draw(slope):
+        rows = rng.normal(size=(2_000, 3))
+        rows[:, 1] = rows[:, 0] + 0.5 * rows[:, 1]
+        for column in (1, 2):
+            rows[rng.random(2_000) < ndtr(slope * rows[:, 0] - 0.4), column] = np.nan
+        return rows
+
+    detector = gd.DriftDetector(random_state=0).fit(draw(0.0))
+    found = detector.reference_.comparison(detector.count(draw(0.5))).observed
+    assert found.mechanism.of_own[1] > 5.0
+    assert found.mechanism.of_own[2] < UNSEEN_CORRELATION * found.mechanism.of_own[1]
+    assert found.explained[1:].min() > 5.0
+    assert found.columns[1].p_value > 0.05
+
+
+def selected(rows, curve, column, rng):
+    rows[rng.random(len(rows)) < curve, column] = np.nan
+    return rows
+
+
+def values_where_cells_are_selected(reference, window, n_windows=10):
+    found = []
+    for seed in range(n_windows):
+        rng = np.random.default_rng(seed)
+        detector = gd.DriftDetector(random_state=seed).fit(reference(rng))
+        found.append(detector.test(window(rng)).values.p_value)
+    return np.array(found)
+
+
+def test_a_copy_of_what_selects_its_cells_may_move_more_than_it_does():
+    """Large and small values of the first column hide the copy of it: u and w follow such a curve by 0.7 to 1."""
+
+    def draw(n_rows, by_size, rng):
+        rows = np.repeat(rng.normal(size=(n_rows, 1)), 2, axis=1)
+        return selected(rows, ndtr(2.0 * np.abs(rows[:, 0]) - 2.2) if by_size else 0.3, 1, rng)
+
+    found = values_where_cells_are_selected(lambda rng: draw(3_000, False, rng), lambda rng: draw(12_000, True, rng))
+    assert (found < 0.05).sum() <= 2
+
+
+def test_what_selects_a_handful_of_observed_cells_is_seen():
+    """Fifteen to twenty cells of a copy are observed, where the first column is small."""
+
+    def draw(n_rows, by_value, rng):
+        rows = np.hstack([np.repeat(rng.normal(size=(n_rows, 1)), 2, axis=1), rng.normal(size=(n_rows, 1))])
+        return selected(rows, ndtr(1.6 * rows[:, 0] + 1.6) if by_value else 0.8, 1, rng)
+
+    found = values_where_cells_are_selected(lambda rng: draw(5_000, False, rng), lambda rng: draw(90, True, rng))
+    assert (found < 0.05).sum() <= 2
+
+
+def test_a_spread_that_follows_what_selects_cells_is_explained():
+    """The second column's spread depends on the first one, by whose size it is missing: no u or w shows all of it."""
+
+    def draw(n_rows, by_size, rng):
+        rows = rng.normal(size=(n_rows, 2))
+        rows[:, 1] *= np.exp(0.7 * rows[:, 0])
+        return selected(rows, ndtr(1.6 * np.abs(rows[:, 0]) - 1.1) if by_size else 0.55, 1, rng)
+
+    found = values_where_cells_are_selected(lambda rng: draw(10_000, False, rng), lambda rng: draw(16_000, True, rng))
+    assert (found < 0.05).sum() <= 2
+
+
+def test_few_missing_cells_of_a_small_window_are_not_missing_elsewhere():
+    # Large values of the first column, and so of the second, are missing, on both sides alike.
+    def draw(n_rows, rng):
+        rows = rng.normal(size=(n_rows, 1)) + 0.3 * rng.normal(size=(n_rows, 3))
+        rows[rows[:, 0] > 1.1, 0] = np.nan
+        return rows
+
+    rng = np.random.default_rng(8)
+    detector = gd.DriftDetector(random_state=0).fit(draw(3_000, rng))
+    p_values = [parts_of(detector.test(draw(50, rng))).get("conditions", 1.0) for _ in range(20)]
+    assert min(p_values) > 1e-4
+
+
+@pytest.mark.parametrize("where", [lambda x: x > 0, lambda x: np.abs(x) > 0.7], ids=["value", "size"])
+def test_conditions_of_missing_values_are_told_from_values(where):
+    """MCAR becomes MAR at the same rate, and the second column is bent: values have not changed."""
+    rng = np.random.default_rng(0)
+
+    def sides(conditional):
+        x = rng.normal(size=(2_000, 1))
+        rows = np.hstack([x, x**2 + 0.3 * rng.normal(size=x.shape)])
+        rate = 0.6 * where(x[:, 0]) if conditional else 0.3
+        rows[rng.random(2_000) < rate, 1] = np.nan
+        return rows
+
+    detector = gd.DriftDetector(random_state=0).fit(sides(False))
+    same, other = detector.test(sides(False)), detector.test(sides(True))
+    assert parts_of(same)["conditions"] > 0.01
+    assert parts_of(other)["conditions"] < 1e-9
+    assert parts_of(other)["rates"] > 0.01
+    assert other.values.p_value > 0.01

@@ -1,0 +1,80 @@
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+import gapdrift as gd
+from gapdrift.inference.parts import _within, location_part
+
+
+def follow_each_other(n_rows, n_columns, rng, correlation):
+    rows = rng.normal(size=(n_rows, n_columns))
+    for place in range(1, n_columns):
+        rows[:, place] = correlation * rows[:, place - 1] + np.sqrt(1 - correlation**2) * rows[:, place]
+    return rows
+
+
+def hidden(rows, rate, rng):
+    return np.where(rng.random(rows.shape) < rate, np.nan, rows)
+
+
+def location_p_values(n_trials, sizes, rates, draw):
+    """P-values of the location, a fresh reference and window in each trial."""
+    found = []
+    for seed in range(n_trials):
+        rng = np.random.default_rng(seed)
+        reference, window = (hidden(draw(n, rng), rate, rng) for n, rate in zip(sizes, rates, strict=True))
+        detector = gd.DriftDetector(random_state=seed).fit(reference)
+        found.append(location_part(detector.reference_.comparison(detector.count(window))).p_value)
+    return np.array(found)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "rates", "n_columns", "correlation"),
+    [
+        ((195, 5_000), (0.67, 0.0), 17, 0.53),
+        ((300, 3_000), (0.6, 0.0), 12, 0.8),
+        ((500, 500), (0.5, 0.2), 10, 0.9),
+        ((500, 500), (0.05, 0.6), 5, 0.7),
+    ],
+)
+def test_the_location_of_columns_that_follow_each_other_holds_its_level_under_other_rates(
+    sizes, rates, n_columns, correlation
+):
+    """How columns differ that follow each other is known from rows with both of them only."""
+    p_values = location_p_values(60, sizes, rates, lambda n, rng: follow_each_other(n, n_columns, rng, correlation))
+    assert (p_values < 0.05).sum() <= binom.isf(1e-3, len(p_values), 0.05)
+
+
+def test_near_copies_among_many_columns_hold_their_level_where_few_cells_are_missing():
+    """No single rate differs beyond chance with so few rows, but all together do."""
+
+    def draw(n_rows, rng):
+        flags = (rng.random((n_rows, 136)) < 0.002).astype(float)
+        number = rng.normal(size=(n_rows, 1))
+        return np.hstack([number, number + flags[:, :2], flags])
+
+    p_values = location_p_values(30, (209, 1_600), (0.04, 0.0), draw)
+    assert (p_values < 0.05).sum() <= binom.isf(1e-3, len(p_values), 0.05)
+
+
+def test_a_shift_is_found_though_more_is_missing():
+    """What more missing cells leave of the location varies less, and counts as that."""
+
+    def draw(n_rows, rng):
+        return follow_each_other(n_rows, 5, rng, 0.5)
+
+    found = []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        detector = gd.DriftDetector(random_state=seed).fit(hidden(draw(1_000, rng), 0.05, rng))
+        comparison = detector.reference_.comparison(detector.count(hidden(draw(1_000, rng) + 0.2, 0.5, rng)))
+        found.append(location_part(comparison).p_value)
+    assert (np.array(found) < 0.05).sum() >= 15
+
+
+def test_the_covariance_of_one_side_is_that_of_its_expected_scores():
+    rng = np.random.default_rng(0)
+    detector = gd.DriftDetector(random_state=0).fit(rng.normal(size=(500, 3)))
+    window = detector.count(rng.normal(size=(400, 3)) * [1.0, 0.5, 0.25])
+    found = _within(window, detector.reference_.profile.paired)
+    np.testing.assert_allclose(np.sqrt(np.diag(found)), [1.0, 0.5, 0.25], rtol=0.1)
