@@ -5,7 +5,8 @@ failed. One trial is a fit on a fresh reference and a test of a fresh window. Th
 and that of `values` where the missing cells changed. A trial that raises an error or stays undetermined fails.
 
 A run goes on from the table that one before it has left, even one that was stopped by ``--minutes``: tallies add up.
-Rows of other trials, or of other code, are measured anew.
+Rows of other trials are measured anew. So are those of other code, but for cases whose first trials give the same
+p-values as they did then: what changed does not touch them.
 """
 
 import argparse
@@ -49,8 +50,11 @@ HEADER = (
     "smallest p-value in alarms",
     "seconds",
     "code",
+    "first p-values",
     "description",
 )
+CHECKED = 3
+"""Trials that must give the same p-values as before for a row of other code to stand."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +75,8 @@ class Tally:
         Names of the findings with the smallest p-value in trials that alarm at 0.05, with numbers of trials.
     seconds
         Mean processor time of fit and test.
+    first_p_values
+        Judged p-values of the first trials, as text: the same ones again show that no change of code touches the case.
     """
 
     name: str
@@ -82,6 +88,7 @@ class Tally:
     failures: Counter[str]
     findings: Counter[str]
     seconds: float = 0.0
+    first_p_values: str = ""
 
     def __add__(self, other: "Tally") -> "Tally":
         """Tally of the trials of both, those of the other after these."""
@@ -96,6 +103,7 @@ class Tally:
             self.failures + other.failures,
             self.findings + other.findings,
             (self.seconds * self.trials + other.seconds * other.trials) / max(trials, 1),
+            self.first_p_values if self.trials else other.first_p_values,
         )
 
     @property
@@ -120,7 +128,8 @@ class Tally:
         case = null_case(self.name)
         named = (_counts(self.failures), _counts(self.findings))
         figures = (str(self.first), str(self.trials), *shares)
-        return (self.name, self.phase, *figures, case.judged, *named, f"{self.seconds:.2f}", code_of(), str(case))
+        made = f"{self.seconds:.2f}", code_of(), self.first_p_values
+        return (self.name, self.phase, *figures, case.judged, *named, *made, str(case))
 
 
 def _counts(counter: Counter[str]) -> str:
@@ -133,14 +142,38 @@ def _counter(text: str) -> Counter[str]:
     return Counter({name: int(count) for name, count in pairs})
 
 
-def read_tallies(path: Path | None) -> dict[tuple[str, str, int], Tally]:
-    """Tallies of a table of the same code, by case, phase and first trial; none where there is no file."""
+def read_tallies(path: Path | None, jobs: int = 1) -> dict[tuple[str, str, int], Tally]:
+    """Tallies of a table that stand, by case, phase and first trial; none where there is no file.
+
+    Those of the same code do, and those of other code whose first trials, made anew by so many processes, give the same
+    p-values.
+    """
     if path is None or not path.is_file():
         return {}
     with path.open(newline="", encoding="utf-8") as file:
-        rows = [row for row in csv.DictReader(file) if row.get("code") == code_of()]
-    found = [_tally_of(row) for row in rows]
+        rows = list(csv.DictReader(file))
+    found = [_tally_of(row) for row in rows if row.get("code") == code_of()]
+    others = [_tally_of(row) for row in rows if row.get("code") != code_of() and row.get("first p-values")]
+    found += _unchanged(others, jobs)
     return {(each.name, each.phase, each.first): each for each in found}
+
+
+def _unchanged(tallies: Sequence[Tally], jobs: int) -> list[Tally]:
+    """Those whose first trials give the same p-values by the present code."""
+    if not tallies:
+        return []
+    tasks = [(each.name, each.first, min(CHECKED, each.trials)) for each in tallies]
+    say(f"{len(tallies)} cases were measured by other code; are their first trials the same?")
+    again = run(work, tasks, jobs)
+    same = [e for e, records in zip(tallies, again, strict=True) if e.first_p_values == _first(e.name, records)]
+    say(f"{len(same)} are, {len(tallies) - len(same)} are measured anew")
+    return same
+
+
+def _first(name: str, records: Sequence[dict[str, Any]]) -> str:
+    """Judged p-values of the first trials as text, without the digits that rounding touches."""
+    judged = null_case(name).judged
+    return " ".join(f"{record[judged]:.6g}" if judged in record else "none" for record in records[:CHECKED])
 
 
 def _tally_of(row: dict[str, str]) -> Tally:
@@ -148,7 +181,8 @@ def _tally_of(row: dict[str, str]) -> Tally:
     at_05, at_01 = (round(float(row[level]) * trials) for level in ("0.05", "0.01"))
     failures, findings = _counter(row["errors and undetermined"]), _counter(row["smallest p-value in alarms"])
     first, seconds = int(row["first trial"]), float(row["seconds"])
-    return Tally(row["case"], row["phase"], first, trials, at_05, at_01, failures, findings, seconds)
+    p_values = row.get("first p-values") or ""
+    return Tally(row["case"], row["phase"], first, trials, at_05, at_01, failures, findings, seconds, p_values)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -167,7 +201,7 @@ def run_part(arguments: argparse.Namespace) -> None:
     path = arguments.csv or RESULTS / f"{arguments.only}-nulls.csv"
     until = None if arguments.minutes is None else time.monotonic() + 60.0 * arguments.minutes
     first = FAR * arguments.seed
-    before = read_tallies(path)
+    before = read_tallies(path, arguments.jobs)
     tallies: dict[str, list[Tally]] = {}
 
     def measured(phase: str, names: Sequence[str], start: int, trials: int) -> None:
@@ -177,7 +211,7 @@ def run_part(arguments: argparse.Namespace) -> None:
         later = [each for each in before.values() if each.phase not in tallies]
         all_found = [*(each for phase in tallies.values() for each in phase if each.trials), *later]
         write_csv(path, HEADER, [each.row() for each in all_found])
-        path.with_suffix(".part").unlink(missing_ok=True)
+        journal_of(path).unlink(missing_ok=True)
         done = sum(each.trials for each in found)
         if done < trials * len(names):
             sys.exit(f"{phase}: time is up after {done:,} of {trials * len(names):,} trials. Run it again to go on.")
@@ -194,6 +228,11 @@ def run_part(arguments: argparse.Namespace) -> None:
     show([each for each in found if each.phase != "drawn"])
     keep({each.name: reason for each in tallies.get("again", []) if (reason := failure(each))})
     finish(bars(tallies))
+
+
+def journal_of(path: Path) -> Path:
+    """Where trials are noted as they come; those of other code are noted elsewhere."""
+    return path.with_suffix(f".{code_of()}.part")
 
 
 def drawn_names(n_cases: int, seed: int, most_rows: int) -> tuple[str, ...]:
@@ -232,7 +271,7 @@ def measure(
         if first >= start + before[name].trials
     ]
     say(f"{phase}: {len(names)} cases")
-    found = run(work, tasks, jobs, csv.with_suffix(".part") if csv else None, until)
+    found = run(work, tasks, jobs, journal_of(csv) if csv else None, until)
     records: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
     stopped: set[str] = set()
     for task, result in zip(tasks, found, strict=True):
@@ -302,7 +341,8 @@ def tally(name: str, phase: str, first: int, records: Sequence[dict[str, Any]]) 
     failures = Counter(record["failed"] for record in records if "failed" in record)
     findings = Counter(record["smallest"] for record in records if record.get(judged, 1.0) <= 0.05)
     seconds = float(np.mean([record.get("seconds", 0.0) for record in records]))
-    return Tally(name, phase, first, len(records), counts[0], counts[1], failures, findings, seconds)
+    first_ones = _first(name, records)
+    return Tally(name, phase, first, len(records), counts[0], counts[1], failures, findings, seconds, first_ones)
 
 
 def worst(tallies: Sequence[Tally]) -> tuple[str, ...]:
