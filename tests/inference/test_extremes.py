@@ -6,7 +6,7 @@ import pytest
 from scipy.stats import binom
 
 import gapdrift as gd
-from gapdrift.inference.extremes import EXTREMES_SHARE, extremes_p_value, with_extremes
+from gapdrift.inference.extremes import extremes_test, with_extremes
 from gapdrift.inference.observed import ColumnTest
 from gapdrift.tables.facts import empty_facts
 from gapdrift.tables.histograms import HistogramAxis
@@ -27,11 +27,12 @@ def test_the_probability_is_that_of_all_orders():
         for k in tails:
             tails[k] += outermost >= k
     before, after = values[:5].tolist()[:4], [*values[4:].tolist()]
-    p_value = extremes_p_value(tallies(before, after), (4.0, 3.0), all_values=True)
+    p_value, chance = extremes_test(tallies(before, after), (4.0, 3.0), all_values=True)
     # All three of the window are above all four of the reference, and these below them.
     above = 2 * 0.5 * (tails[3] + tails[4]) / 35
     below = 2 * 0.5 / 35
     assert p_value == pytest.approx(1 - (1 - min(above, below)) ** 2)
+    assert chance == pytest.approx(2.0)
 
 
 @pytest.mark.parametrize("sizes", [(300, 300), (2_000, 80), (80, 2_000)])
@@ -44,17 +45,26 @@ def test_the_level_holds_whatever_the_distribution_is(sizes, law):
         counts = tuple(
             dict(zip(*np.unique(side.astype(str), return_counts=True), strict=True)) for side in (before, after)
         )
-        p_values.append(extremes_p_value(counts, sizes, all_values=True))
+        p_values.append(extremes_test(counts, sizes, all_values=True)[0])
     assert sum(p < 0.05 for p in p_values) <= binom.isf(1e-3, len(p_values), 0.05)
 
 
 def test_ties_with_the_other_side_are_not_beyond_it():
-    assert extremes_p_value(({"5": 40, "1": 60}, {"5": 90, "1": 10}), (100.0, 100.0), all_values=True) == 1.0
-    assert extremes_p_value(({}, {}), (100.0, 100.0), all_values=False) == 1.0
+    p_value, chance = extremes_test(({"5": 40, "1": 60}, {"5": 90, "1": 10}), (100.0, 100.0), all_values=True)
+    assert p_value == 1.0
+    assert 0.0 < chance < 1e-12
+    assert extremes_test(({}, {}), (100.0, 100.0), all_values=False) == (1.0, 0.0)
+
+
+def test_what_cannot_alarm_costs_nothing():
+    test, facts = ColumnTest(0.5, 0.1), empty_facts(1)
+    shared = facts.__class__(facts.smallest, facts.largest, ({"1": 30, "-1": 30},), facts.hashes, facts.copies)
+    counts = [(np.array([50.0, 50.0]), np.array([50.0, 50.0]))]
+    assert with_extremes([test], (NUMBERS,), counts, (shared, shared), np.zeros(1)) == [test]
 
 
 def test_one_end_may_be_that_of_the_reference():
-    limited = extremes_p_value(({"1": 3, "2": 9}, {}), (1_000.0, 1_000.0), all_values=False)
+    limited, _ = extremes_test(({"1": 3, "2": 9}, {}), (1_000.0, 1_000.0), all_values=False)
     assert limited < 0.001
 
 
@@ -80,7 +90,7 @@ def test_what_selects_cells_explains_extremes_too():
         with_extremes([test], (NUMBERS,), counts, (facts, window), np.array([away]))[0].p_value for away in (0.0, 9.0)
     )
     assert alone < 1e-4
-    assert explained == pytest.approx(1 - 0.5 ** (1 / (1 - EXTREMES_SHARE)))
+    assert explained == pytest.approx(0.5)
 
 
 def test_columns_without_numbers_or_facts_are_as_they_are():

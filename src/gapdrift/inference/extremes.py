@@ -15,12 +15,15 @@ from gapdrift.inference.observed import ColumnTest, less_surely
 from gapdrift.tables.facts import Facts, Tally
 from gapdrift.tables.histograms import HistogramAxis
 
-__all__ = ["extremes_p_value", "with_extremes"]
+__all__ = ["extremes_test", "with_extremes"]
 
 Cells = list[tuple[float, int]]
 
 EXTREMES_SHARE = 0.1
 """Share of the false alarms of a column of numbers that its outermost values have."""
+
+NO_CHANCE = 0.001
+"""Probability of any value beyond the other side below which that share costs nothing."""
 
 
 def with_extremes(
@@ -52,15 +55,16 @@ def with_extremes(
         if test is not None and axis.edges:
             sides = reference.tallies[place], window.tallies[place]
             sizes = float(counts[place][0].sum()), float(counts[place][1].sum())
-            p_value = extremes_p_value(sides, sizes, all_values=bool(axis.values))
+            p_value, chance = extremes_test(sides, sizes, all_values=bool(axis.values))
             p_value = float(less_surely(np.array([p_value]), explained[place])[0])
-            both = min(sidak(test.p_value, 1.0 / (1.0 - EXTREMES_SHARE)), sidak(p_value, 1.0 / EXTREMES_SHARE))
+            left = 1.0 if chance < NO_CHANCE else 1.0 - EXTREMES_SHARE
+            both = min(sidak(test.p_value, 1.0 / left), sidak(p_value, 1.0 / EXTREMES_SHARE))
             found[place] = test._replace(p_value=both)
     return found
 
 
-def extremes_p_value(tallies: tuple[Tally, Tally], sizes: tuple[float, float], *, all_values: bool) -> float:
-    """p-value of how many values one side has beyond all of the other, at either end.
+def extremes_test(tallies: tuple[Tally, Tally], sizes: tuple[float, float], *, all_values: bool) -> tuple[float, float]:
+    """p-value of how many values one side has beyond all of the other, at either end; and the chance that any are.
 
     Parameters
     ----------
@@ -71,6 +75,13 @@ def extremes_p_value(tallies: tuple[Tally, Tally], sizes: tuple[float, float], *
         Observed values of reference and window.
     all_values : bool
         Whether the tallies have all values.
+
+    Returns
+    -------
+    p_value : float
+    chance : float
+        Probability that there are any such values where nothing changed, given how many values are outermost on both
+        sides together: none to speak of where many share the largest and the smallest one, as those of ordinals do.
 
     Notes
     -----
@@ -84,12 +95,13 @@ def extremes_p_value(tallies: tuple[Tally, Tally], sizes: tuple[float, float], *
     Twelve values of -9 among 100, beyond the last interval of the histogram, and one of 100 values of the reference:
 
     >>> before, after = {"-1": 1}, {"-1": 1, "-40": 12}
-    >>> extremes_p_value((before, after), (100.0, 100.0), all_values=False) < 0.001
+    >>> p_value, _ = extremes_test((before, after), (100.0, 100.0), all_values=False)
+    >>> p_value < 0.001
     True
     """
     above, below = ([_end(tally, sign, all_values=all_values) for tally in tallies] for sign in (1.0, -1.0))
-    ends = [_end_p_value(one, two, sizes) for one, two in (above, below)]
-    return sidak(min(ends), len(ends))
+    ends = [(_end_p_value(one, two, sizes), _end_chance([*one, *two], sizes)) for one, two in (above, below)]
+    return sidak(min(p_value for p_value, _ in ends), len(ends)), sum(chance for _, chance in ends)
 
 
 def _end(tally: Tally, sign: float, *, all_values: bool) -> Cells:
@@ -106,6 +118,13 @@ def _end_p_value(reference: Cells, window: Cells, sizes: tuple[float, float]) ->
         return 1.0
     tail = 0.5 * (_all_on_one_side(k, own, m + n) + _all_on_one_side(k + 1, own, m + n))
     return min(2.0 * tail, 1.0)
+
+
+def _end_chance(cells: Cells, sizes: tuple[float, float]) -> float:
+    """Probability that all outermost values of both sides together are of one side."""
+    furthest = max((place for place, _ in cells), default=-np.inf)
+    k = sum(count for place, count in cells if place == furthest)
+    return sum(_all_on_one_side(k, own, sum(sizes)) for own in sizes) if k else 0.0
 
 
 def _beyond(own: Cells, other: Cells) -> int:
