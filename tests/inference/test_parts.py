@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from benchmarks.grammar.nulls import null_case
 from scipy.stats import binom
 
 import gapdrift as gd
@@ -78,3 +79,12 @@ def test_the_covariance_of_one_side_is_that_of_its_expected_scores():
     window = detector.count(rng.normal(size=(400, 3)) * [1.0, 0.5, 0.25])
     found = _within(window, detector.reference_.profile.paired)
     np.testing.assert_allclose(np.sqrt(np.diag(found)), [1.0, 0.5, 0.25], rtol=0.1)
+
+
+@pytest.mark.parametrize("trial", [500_000_001, 500_000_003, 500_000_007])
+def test_a_handful_of_observed_cells_is_no_location(trial):
+    """Five cells of a column are observed in the rows that are compared: of hardly any value is their mean Gaussian."""
+    reference, window = null_case("drawn 500234").pair(trial)
+    detector = gd.DriftDetector(random_state=trial).fit(reference)
+    part = location_part(detector.reference_.comparison(detector.count(window)))
+    assert part is None or part.p_value > 0.01

@@ -10,6 +10,8 @@ from gapdrift._typing import Mask, Matrix, Vector
 from gapdrift.persistence.records import INFINITE, expect, expect_shape, stored
 
 __all__ = [
+    "MAX_KURTOSIS",
+    "MAX_SKEWNESS",
     "SMALLEST_VARIANCE",
     "Contrast",
     "Sample",

@@ -8,7 +8,14 @@ from gapdrift._typing import Indices, Mask, Matrix, Vector
 from gapdrift.counting.evidence import Evidence
 from gapdrift.inference.combination import Component, combine, matched_filter, min_p, sidak, sum_of_squares, wald
 from gapdrift.inference.comparison import Comparison, shares_of_pairs
-from gapdrift.inference.contrast import SMALLEST_VARIANCE, Contrast, covariance_of, standardised
+from gapdrift.inference.contrast import (
+    MAX_KURTOSIS,
+    MAX_SKEWNESS,
+    SMALLEST_VARIANCE,
+    Contrast,
+    covariance_of,
+    standardised,
+)
 from gapdrift.inference.null import N_DRAWS, Null
 from gapdrift.inference.pearson import MIN_EXPECTED
 from gapdrift.models.gaussian import DensePrecision, FactorPrecision
@@ -77,7 +84,7 @@ def location_part(comparison: Comparison) -> Component | None:
     """
     profile, layout = comparison.profile, comparison.profile.layout
     line_error = _line_error(comparison)
-    location = comparison.cautious.part(layout.location).scaled(line_error)
+    location = _as_observed(comparison, comparison.cautious.part(layout.location).scaled(line_error))
     if _conditions_changed(comparison):
         is_straight = comparison.observed.mechanism.bent < NEXT_TO_NOTHING
         known = (_is_well_known(comparison) & is_straight)[profile.owner]
@@ -100,6 +107,30 @@ def location_part(comparison: Comparison) -> Component | None:
     often = replace(location, usable=location.usable & location.smooth)
     one_by_one = min_p("location", often, draws)
     return combine("location", [(together, 0.25), (one_by_one, 0.25), (all_alike, 0.5)])
+
+
+def _as_observed(comparison: Comparison, location: Contrast) -> Contrast:
+    """Location with the skewness and the kurtosis that observed cells give it where missing rates differ.
+
+    As many rows as have the cells count on each side then, instead of all rows with shares of observed cells that are
+    those of both sides together: of a hundred rows that miss nine tenths of their cells ten are left, and the mean of
+    ten rare values is no Gaussian.
+    """
+    if comparison.equal_rates:
+        return location
+    m, n, owner = location.n_reference, location.n_window, comparison.profile.owner
+    q, p = (np.maximum(1.0 - rates, 1e-6)[owner] for rates in comparison.missing_rates)
+    share = (q * m + p * n) / (m + n)
+    told, scale = 1.0 / m + 1.0 / n, 1.0 / (q * m) + 1.0 / (p * n)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        heavier = (1.0 / (p * n) ** 3 + 1.0 / (q * m) ** 3) / scale**2 / ((1.0 / n**3 + 1.0 / m**3) / told**2)
+        steeper = (1.0 / (p * n) ** 2 - 1.0 / (q * m) ** 2) / scale**1.5 / ((1.0 / n**2 - 1.0 / m**2) / told**1.5)
+        kurtosis = location.kurtosis * share * heavier
+        skewness = location.skewness * np.sqrt(share) * np.where(np.isfinite(steeper), steeper, 1.0)
+    sound = (np.abs(skewness) <= MAX_SKEWNESS) & (kurtosis <= MAX_KURTOSIS)
+    sound &= np.minimum(q * m, p * n) >= MIN_TOGETHER
+    usable, smooth = location.usable & sound, location.smooth & sound
+    return replace(location, skewness=skewness, kurtosis=kurtosis, usable=usable, smooth=smooth)
 
 
 def _location_under_other_rates(
