@@ -137,6 +137,13 @@ def drawn(folder: Path) -> str:
     return markdown(["cases", "number", "trials", *(f"alpha {level}" for level in LEVELS)], cells)
 
 
+def fixed(folder: Path) -> str:
+    """False alarms of tables that alarmed far too often once."""
+    rows = [row for row in read(folder / "table-nulls.csv") if row["phase"] == "table"]
+    cells = [[row["case"], row["judged"], row["trials"], *(f"{float(row[a]):.3f}" for a in LEVELS)] for row in rows]
+    return markdown(["case", "judged", "trials", *(f"alpha {level}" for level in LEVELS)], cells)
+
+
 def drawn_again(folder: Path) -> str:
     """The drawn cases that alarm most often, of the worst tenth with fresh trials where there are any."""
     rows = read(folder / "drawn-nulls.csv")
@@ -333,6 +340,22 @@ def lines(folder: Path) -> str:
     return markdown(["drift", *METHODS.values(), "gapdrift names an untouched column"], cells)
 
 
+def families(folder: Path) -> str:
+    """Drawn drifts found by gapdrift and by rivals, the mean of each family and of all."""
+    rows = [row for row in read(folder / "drawn-drifts.csv") if row["case"] == f"{row['family']} {_seed(row)}"]
+    names = list(dict.fromkeys(row["family"] for row in rows))
+    by_family = {name: [row for row in rows if row["family"] == name] for name in names}
+    found = {name: [mean(some, method) for method in METHODS] for name, some in by_family.items()}
+    found["all families"] = [sum(column) / len(names) for column in zip(*found.values(), strict=True)]
+    cells = [[name, *(f"{share:.2f}" for share in shares)] for name, shares in found.items()]
+    trials = f"\n{len(rows)} drifts, {_trials(rows):,} windows.\n"
+    return markdown(["family", *METHODS.values()], cells) + trials
+
+
+def _seed(row: Row) -> str:
+    return row["case"].rsplit(" ", 1)[-1]
+
+
 def naming(folder: Path) -> str:
     """How often an untouched column is named beside one that moved."""
     rows = read(folder / "naming-drifts.csv")
@@ -469,6 +492,8 @@ TABLES: dict[str, tuple[str, Callable[[Path], str]]] = {
     "kept": ("kept-nulls.csv", kept),
     "drawn": ("drawn-nulls.csv", drawn),
     "drawn-again": ("drawn-nulls.csv", drawn_again),
+    "fixed": ("table-nulls.csv", fixed),
+    "families": ("drawn-drifts.csv", families),
     "lines": ("lines-drifts.csv", lines),
     "naming": ("naming-drifts.csv", naming),
     "distance": ("distance.csv", distance),

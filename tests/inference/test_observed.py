@@ -138,6 +138,15 @@ def test_what_means_and_correlations_do_not_tell_is_found(kind):
     assert parts_of(result)[part] < 1e-4
 
 
+def test_three_columns_that_depend_on_each_other_only_together_are_found_in_few_rows():
+    """Products of three scores that are cut off are no heavier than these: 250 rows with all three tell enough."""
+    change, part = BLIND_SPOTS["three-way"]
+    rng = np.random.default_rng(5)
+    detector = gd.DriftDetector(random_state=0).fit(hidden(rng.normal(size=(500, 3)), 0.2, rng))
+    result = detector.test(hidden(change(rng.normal(size=(500, 3)), rng), 0.2, rng))
+    assert parts_of(result)[part] < 1e-4
+
+
 @pytest.mark.parametrize("seed", [30, 45, 59])
 def test_flags_that_half_of_the_rows_have_are_calm(seed):
     """The cosines of their two scores are nearly equal: their products hardly vary, and noise ruled these cases."""

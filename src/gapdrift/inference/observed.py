@@ -354,9 +354,10 @@ def describe_crossed(crossed: CrossedSums, rows: NDArray[np.float32]) -> Crossed
             variance[own] = usual[own] * np.exp(_shrink(np.log(variance[own] / usual[own]), noise))
     own_kurtosis = shape_of(np.stack([(centred**power).sum(axis=0) / counts for power in (1, 2, 3, 4)]))[2]
     # Two rare values that never met would seem to vary little: their product is at least as heavy as they are.
-    heavy = np.minimum(own_kurtosis, 1e9) + 3.0
+    of_bounded = shape_of(np.stack([(bounded**power).sum(axis=0) / counts for power in (1, 2, 3, 4)]))[2]
+    heavy, light = (np.minimum(excess, 1e9) + 3.0 for excess in (own_kurtosis, of_bounded))
     apart = np.where(owner[first] == owner[second], 1.0, heavy[first] * heavy[second])
-    least = np.concatenate([apart, np.prod([heavy[part] for part in crossed.triples], axis=0)]) - 3.0
+    least = np.concatenate([apart, np.prod([light[part] for part in crossed.triples], axis=0)]) - 3.0
     kurtosis = np.where(flat, np.inf, np.maximum(kurtosis, least))
     return CrossedShape(variance, skewness, kurtosis, own_kurtosis)
 
