@@ -108,7 +108,9 @@ def drawn(seed: int) -> NullCase:
     if {BY_ANOTHER, BY_ANOTHER_SIZE} & mechanisms:
         marginals[0] = draw_marginal(str(rng.choice(CONTINUOUS)), rng)
     rates = np.maximum(before.rates, after.rates)
-    _make_testable(marginals, (1 - rates) * min(n_reference, n_window))
+    # Of copies the first half is what the others repeat.
+    n_own = (n_columns + 1) // 2 if kind == COPIES else n_columns
+    _make_testable(marginals, (1 - rates)[:n_own] * min(n_reference, n_window))
     if kind == COPIES:
         _name_copies(marginals)
     law = Law(tuple(marginals), dependence)
@@ -151,8 +153,8 @@ def _marginals(n_columns: int, form: str, dependence: str, rng: Rng) -> list[Mar
 
 
 def _make_testable(marginals: list[Marginal], observed: Any) -> None:
-    """Make the column with most observed cells Gaussian where none varies enough in its own."""
-    if not any(marginal.varies(cells) for marginal, cells in zip(marginals, observed, strict=True)):
+    """Make the column with most observed cells Gaussian where none of the first ones varies enough in its own."""
+    if not any(marginal.varies(cells) for marginal, cells in zip(marginals, observed, strict=False)):
         marginals[int(np.argmax(observed))] = Marginal("gaussian", 1.0)
 
 

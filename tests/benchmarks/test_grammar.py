@@ -87,6 +87,9 @@ class TestDrawnCases:
                     p_values.append(ks_2samp(one[~np.isnan(one)], two[~np.isnan(two)]).pvalue)
         assert min(p_values) * len(p_values) > 1e-6
 
+    def test_copies_of_dates_leave_something_to_compare(self):
+        assert {marginal.kind for marginal in drawn(630_044).law.marginals} == {"gaussian", "sum"}
+
     def test_kept_cases_are_still_what_they_were(self):
         for name, description in kept().items():
             assert str(null_case(name)) == description

@@ -3,6 +3,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from benchmarks.grammar.nulls import null_case
 from sklearn.base import clone
 
 import gapdrift as gd
@@ -349,6 +350,40 @@ def test_gaps_alone_are_not_drift_of_values_where_the_reference_is_split(rng, n_
     assert "one half" in " ".join(fitted.warnings_)
     assert fitted.test(draw(0.5)).values.p_value > 1e-3
     assert fitted.test(np.full((n_rows, n_columns), np.nan)).values.p_value > 1e-3
+
+
+def test_of_a_split_reference_the_same_rows_are_counted_throughout(rng):
+    """Numbers and categories of one half beside cells of that half; those of the other half are nothing new."""
+
+    def draw(n_rows):
+        numbers = rng.poisson(1.5, size=(n_rows, 30)).astype(float)
+        table = {f"n{place}": np.where(rng.random(n_rows) < 0.5, np.nan, numbers[:, place]) for place in range(30)}
+        return table | {"c": rng.choice([f"level {k}" for k in range(40)], n_rows)}
+
+    reference, window = draw(200), draw(60)
+    for table in (reference, window):
+        table["n0"] = np.r_[[7.0, 8.0, 9.0], np.ones(len(table["n0"]) - 3)]
+    fitted = detector().fit(reference)
+    assert "one half" in " ".join(fitted.warnings_)
+    facts, n_compared = fitted.evidence_.facts, fitted.evidence_.n_rows
+    assert n_compared == 100
+    observed = n_compared - fitted.evidence_.sums["missing"]
+    assert [sum(tally.values()) for tally in facts.tallies[1:30]] == observed[1:30].tolist()
+    assert sum(fitted.reference_.not_compared.tallies[30].values()) + sum(facts.tallies[30].values()) == 200
+    result = fitted.test(window)
+    assert result.features[0].range_reference == (1.0, 9.0)
+    assert result.features[0].n_new_categories == 0
+    for feature in result.features:
+        assert sum(feature.histogram.reference) == pytest.approx(1.0)
+    assert result.values.p_value > 1e-3
+
+
+def test_no_number_is_beyond_those_of_a_reference_that_was_split():
+    """Outermost numbers were once those of both halves, and how many there are those of one."""
+    case = null_case("drawn 611805")
+    for trial in (7_000_002, 7_000_003, 7_000_006):
+        reference, window = case.pair(trial)
+        assert gd.DriftDetector(random_state=trial).fit(reference).test(window).values.p_value > 1e-3
 
 
 def test_evidence_in_other_units_is_refused(rng):

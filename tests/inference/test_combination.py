@@ -50,6 +50,15 @@ def test_wald_is_hotelling(rng):
     assert component.degrees_of_freedom == 3
 
 
+def test_wald_looks_along_no_more_directions_than_it_has_degrees_of_freedom(rng):
+    draws = rng.normal(size=(2_000, 4))
+    settings = {"n_rows": 86, "scale": 0.05, "max_rank": 2}
+    for freedom in (1, 2, 3):
+        component = wald("rates", np.full(4, 0.06), 0.034 * np.eye(4), draws, freedom=freedom, **settings)
+        assert 0.0 < component.p_value <= 1.0
+        assert component.degrees_of_freedom == min(freedom, 2)
+
+
 def test_duplicate_and_constant_entries_cost_nothing(rng):
     one, two = rng.normal(size=(60, 2)), rng.normal(0.2, 1, size=(50, 2))
     # A copy of one column next to another that is independent of it: the same plane, seen with another weight.

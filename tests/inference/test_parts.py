@@ -4,7 +4,7 @@ from benchmarks.grammar.nulls import null_case
 from scipy.stats import binom
 
 import gapdrift as gd
-from gapdrift.inference.parts import _within, location_part
+from gapdrift.inference.parts import _within, dependence_part, location_part
 
 
 def follow_each_other(n_rows, n_columns, rng, correlation):
@@ -88,3 +88,23 @@ def test_a_handful_of_observed_cells_is_no_location(trial):
     detector = gd.DriftDetector(random_state=trial).fit(reference)
     part = location_part(detector.reference_.comparison(detector.count(window)))
     assert part is None or part.p_value > 0.01
+
+
+@pytest.mark.parametrize("trial", [7_000_001, 7_000_007, 7_000_010])
+def test_a_rare_value_that_a_window_of_fewer_cells_lacks_is_no_change_of_location(trial):
+    """Its own rows would say that the window knows to any digit how rare the value is."""
+    reference, window = null_case("drawn 600535").pair(trial)
+    detector = gd.DriftDetector(random_state=trial).fit(reference)
+    assert location_part(detector.reference_.comparison(detector.count(window))).p_value > 0.001
+
+
+def test_products_that_few_rows_teach_are_not_compared_under_other_rates():
+    """35 matrix columns, two of which 90 rows have together: what they teach is hidden in other shares of the rows."""
+    case = null_case("drawn 600716")
+    found = []
+    for trial in range(7_000_000, 7_000_020):
+        reference, window = case.pair(trial)
+        detector = gd.DriftDetector(random_state=trial).fit(reference)
+        part = dependence_part(detector.reference_.comparison(detector.count(window)))
+        found.append(1.0 if part is None else part.p_value)
+    assert (np.array(found) < 0.05).sum() <= binom.isf(1e-3, len(found), 0.05)

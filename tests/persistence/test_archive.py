@@ -119,7 +119,7 @@ def test_foreign_files_are_named(foreign):
 
 
 def test_files_of_the_past_say_what_to_do(data):
-    with pytest.raises(StorageError, match=r"version 1 .*gapdrift 0\.0\.9;.*reads version 5\. Fit or count again"):
+    with pytest.raises(StorageError, match=r"version 1 .*gapdrift 0\.0\.9;.*reads version 6\. Fit or count again"):
         open_bytes(resealed(data, format_version=1, gapdrift_version="0.0.9", surprise=True))
 
 

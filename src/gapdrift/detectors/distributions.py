@@ -1,7 +1,7 @@
 """The two distributions of a column as they are drawn: over the values of both sides, with the categories of both."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 from gapdrift._typing import Vector
 from gapdrift.counting.evidence import Evidence
 from gapdrift.results import Histogram
-from gapdrift.tables.facts import Tally, empty_facts, outer_bounds
+from gapdrift.tables.facts import NOTHING, ColumnFacts, Tally, empty_facts, outer_bounds
 from gapdrift.tables.histograms import HistogramAxis
 
 __all__ = ["Side", "column_facts", "make_histogram", "new_categories", "share_of_copies", "sides_of"]
@@ -70,12 +70,24 @@ def sides_of(axes: tuple[HistogramAxis, ...], evidence: Evidence) -> list[Side]:
     ]
 
 
-def column_facts(axis: HistogramAxis, reference: Side, window: Side) -> dict[str, Any]:
-    """Distributions, ranges and new categories of one column, by their names in `gapdrift.results.FeatureFinding`."""
-    new = new_categories(axis, reference.tally, window.tally)
+def column_facts(
+    axis: HistogramAxis, reference: Side, window: Side, not_compared: ColumnFacts = NOTHING
+) -> dict[str, Any]:
+    """Distributions, ranges and new categories of one column, by their names in `gapdrift.results.FeatureFinding`.
+
+    Parameters
+    ----------
+    axis : HistogramAxis
+    reference, window : Side
+    not_compared : ColumnFacts, optional
+        Of further rows of the reference, whose values are none that it does not have.
+    """
+    smallest, largest = min(reference.smallest, not_compared.smallest), max(reference.largest, not_compared.largest)
+    everything = replace(reference, smallest=smallest, largest=largest)
+    new = new_categories(axis, {**reference.tally, **not_compared.tally}, window.tally)
     return {
         "histogram": make_histogram(axis, reference, window),
-        "range_reference": _value_range(reference),
+        "range_reference": _value_range(everything),
         "range_window": _value_range(window),
         "n_new_categories": len(new),
         "n_new_cells": sum(new.values()),

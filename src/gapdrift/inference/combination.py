@@ -112,7 +112,7 @@ def wald(
     freedom : int
         Degrees of freedom of the covariance.
     max_rank : int
-        Leading principal directions of the correlation that are looked at, at most.
+        Leading principal directions of the correlation that are looked at, at most; no more than degrees of freedom.
     about_common_mean : bool, default True
         Whether the covariance is about the common mean of both sides, or within the sides.
 
@@ -127,7 +127,7 @@ def wald(
     chosen = np.flatnonzero(deviation > 1e-5)
     if not len(chosen):
         return None
-    spread = deviation[chosen]
+    spread, max_rank = deviation[chosen], min(max_rank, freedom)
     whitening = _whitening(covariance[np.ix_(chosen, chosen)] / np.outer(spread, spread), max_rank)
     rank = whitening.shape[1]
     statistic = float((((difference[chosen] / spread) @ whitening) ** 2).sum() / scale)

@@ -159,6 +159,7 @@ def _location_under_other_rates(
     profile = comparison.profile
     m, n = comparison.reference.n_rows, comparison.window.n_rows
     before, after = (_within(side, profile.paired) for side in (comparison.reference, comparison.window))
+    after += np.diag(np.maximum(_least_variance(comparison) - np.diag(after), 0.0))
     changed = after - before
     known = np.linalg.inv(before + SMALLEST_RIDGE * np.diag(np.diag(before) + SMALLEST_VARIANCE))
     of_reference = before / m + changed @ known @ changed / profile.n_learned
@@ -185,11 +186,25 @@ def _location_under_other_rates(
     )
 
 
-def _within(side: Evidence, paired: Indices) -> Matrix:
-    """Covariance of the expected scores of the paired columns on one side."""
+def _within(side: Evidence, paired: Indices, also: str | None = None) -> Matrix:
+    """Covariance of the expected scores of the paired columns on one side, and what else is summed up of it."""
     mean = side.sums["location"][paired] / side.n_rows
-    found: Matrix = side.sums["scatter"] / side.n_rows - np.outer(mean, mean)
+    scatter = side.sums["scatter"] if also is None else side.sums["scatter"] + side.sums[also]
+    found: Matrix = scatter / side.n_rows - np.outer(mean, mean)
     return found
+
+
+def _least_variance(comparison: Comparison) -> Vector:
+    """Variance that expected scores of the window have at least: that of its observed cells, by both sides together.
+
+    A window that happens to lack a rare value would seem to know to any digit how rare it is.
+    """
+    paired, sides = comparison.profile.paired, (comparison.reference, comparison.window)
+    shares = [np.maximum(1.0 - rates, 1e-6)[comparison.profile.owner[paired]] for rates in comparison.missing_rates]
+    weights = [share * side.n_rows for share, side in zip(shares, sides, strict=True)]
+    whole = [np.diag(_within(side, paired, also="hidden")) for side in sides]
+    common = (weights[0] * whole[0] + weights[1] * whole[1]) / (weights[0] + weights[1])
+    return np.asarray(shares[1] * common)
 
 
 def _all_alike(comparison: Comparison, location: Contrast, covariance: Matrix, draws: Matrix) -> Component | None:
@@ -302,8 +317,7 @@ def sound_products(comparison: Comparison) -> Contrast:
     for rates, n_rows in zip(comparison.missing_rates, (pairs.n_reference, pairs.n_window), strict=True):
         share = 1.0 - rates
         sound &= np.where(first == second, share[first], share[first] * share[second]) * n_rows >= MIN_TOGETHER
-    learned = _is_learned(comparison)
-    sound &= learned[first] & learned[second]
+    sound &= _are_learned(comparison, first, second)
     return replace(pairs, usable=pairs.usable & sound, smooth=pairs.smooth & sound)
 
 
@@ -335,6 +349,22 @@ def _is_learned(comparison: Comparison) -> Mask:
     rates, n_rows = comparison.missing_rates[0], comparison.reference.n_rows
     enough = (1.0 - rates) * n_rows >= ROWS_PER_COLUMN * len(comparison.profile.owner)
     return np.asarray(comparison.profile.apart | (rates == 0.0) | enough)
+
+
+def _are_learned(comparison: Comparison, first: Indices, second: Indices) -> Mask:
+    """Whether products of two input columns were learned from enough rows, or from others: (products,).
+
+    Where missing rates differ these are rows that have both cells: what they teach of a product is then hidden in other
+    shares of the rows on both sides.
+    """
+    profile, learned = comparison.profile, _is_learned(comparison)
+    found: Mask = learned[first] & learned[second]
+    if comparison.equal_rates:
+        return found
+    share = 1.0 - comparison.missing_rates[0]
+    together = np.where(first == second, share[first], share[first] * share[second])
+    taught = together * profile.n_learned >= ROWS_PER_COLUMN * len(profile.owner)
+    return np.asarray(found & ((together == 1.0) | taught))
 
 
 def _is_well_known(comparison: Comparison) -> Mask:

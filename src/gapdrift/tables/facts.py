@@ -9,7 +9,7 @@ those of the other, whatever was cut.
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,9 @@ from gapdrift.persistence.records import INFINITE, expect, expect_shape, stored
 
 __all__ = [
     "MAX_TALLIED",
+    "NOTHING",
     "Codes",
+    "ColumnFacts",
     "Facts",
     "Tally",
     "add_tallies",
@@ -50,6 +52,18 @@ EVEN_CELLS = 80
 """Cells of the width of an interval beyond the outermost interval; after them cells grow with their distance."""
 
 CELLS_PER_DOUBLING = 32.0
+
+
+class ColumnFacts(NamedTuple):
+    """Facts about one column: what `Facts` has of it."""
+
+    tally: Tally
+    smallest: float
+    largest: float
+
+
+NOTHING = ColumnFacts({}, np.inf, -np.inf)
+"""Of no rows."""
 
 
 @stored
@@ -99,6 +113,10 @@ class Facts:
         largest = int(self.hashes.max()) if len(self.hashes) == MAX_HASHES else None
         hashes, copies = _add_copies((self.hashes, self.copies), count_copies(codes, largest))
         return replace(self, hashes=hashes, copies=copies)
+
+    def of_column(self, place: int) -> ColumnFacts:
+        """What is known of one column."""
+        return ColumnFacts(self.tallies[place], float(self.smallest[place]), float(self.largest[place]))
 
     @property
     def duplicate_share(self) -> float:

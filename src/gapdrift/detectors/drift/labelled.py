@@ -254,7 +254,7 @@ class LabelledReference:
             effect_unit=effect_unit(column.kind, by_product=False) if label.determined else "",
             observed_reference=sides[0].n_observed,
             observed_window=sides[1].n_observed,
-            **column_facts(self.axis, *sides),
+            **column_facts(self.axis, sides[0], sides[1]),
         )
 
 

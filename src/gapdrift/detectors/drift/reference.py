@@ -41,6 +41,7 @@ from gapdrift.persistence.records import expect, expect_shape, expecting, stored
 from gapdrift.results import BinFinding, DriftResult, FeatureFinding, Finding
 from gapdrift.results.report.words import cut_text
 from gapdrift.tables.encoding import Encoded, encode, new_values_note, numeric_chunks, probe_rows
+from gapdrift.tables.facts import Facts, empty_facts
 from gapdrift.tables.frame import Table
 from gapdrift.tables.histograms import FactFinder, HistogramAxis, find_facts, fit_axes
 from gapdrift.tables.order import consecutive_rows_note
@@ -108,6 +109,8 @@ class DriftReference:
         What the observed cells of the rows in each bin hold, as normal scores: the words for bins.
     evidence : Evidence
         Of the reference itself.
+    not_compared : Facts
+        About rows that were learned from and are not compared: about none, or about one half of the reference.
     origin : str
         Fingerprint.
     min_effect : float
@@ -124,6 +127,7 @@ class DriftReference:
     histogram_axes: tuple[HistogramAxis, ...]
     observed_bins: ObservedBins
     evidence: Evidence
+    not_compared: Facts
     origin: str
     min_effect: float
     notes: tuple[str, ...]
@@ -175,6 +179,7 @@ class DriftReference:
         expect(np.isin(known_missing(layout), self.missing_null.entries).all(), "the correlation of missingness")
         self.crossed_shape.check_fits(self._counter.crossed)
         expect(len(self.observed_null.is_known) == len(schema.columns), "what is known of all columns")
+        expect(len(self.not_compared.tallies) == len(schema.columns), "facts about all columns")
         with expecting("a reference that counts"):
             counted = self.count(probe_rows(schema))
         self.evidence.check_stored_sums(self.origin, {name: array.shape for name, array in counted.sums.items()})
@@ -221,7 +226,7 @@ def fit_drift_reference(table: Any, settings: DriftSettings, rng: np.random.Gene
             "several windows into one reference."
         )
     notes = (*notes, *consecutive_rows_note(rows, schema)) if settings.told_of_order else notes
-    learned, compared, split = _split(rows, schema, rng)
+    learned, compared, split = _split(sample, rows, schema, rng)
     profile = fit_profile(learned, compared, schema, rng, n_rows=table.n_rows, n_bins=settings.n_bins)
     histogram_axes = fit_axes(rows, schema)
     counter = Counter(profile, histogram_axes)
@@ -232,7 +237,8 @@ def fit_drift_reference(table: Any, settings: DriftSettings, rng: np.random.Gene
     else:
         evidence = Evidence(len(compared), described.sums, origin, compared.notes)
     if sample is table:
-        evidence = replace(evidence, facts=find_facts(rows, histogram_axes, schema.owner))
+        evidence = replace(evidence, facts=find_facts(compared, histogram_axes, schema.owner))
+    not_compared = find_facts(learned, histogram_axes, schema.owner) if split else empty_facts(len(schema.columns))
     reference = DriftReference(
         schema,
         profile,
@@ -244,6 +250,7 @@ def fit_drift_reference(table: Any, settings: DriftSettings, rng: np.random.Gene
         histogram_axes,
         described.observed_bins,
         evidence,
+        not_compared,
         origin,
         settings.min_effect,
         (*schema.notes, *notes, *split),
@@ -271,7 +278,9 @@ def _sample(table: Table, rng: np.random.Generator) -> tuple[Table, tuple[str, .
     return table.take(chosen), (sample_note(table.n_rows, MAX_LEARNED),)
 
 
-def _split(rows: Encoded, schema: Schema, rng: np.random.Generator) -> tuple[Encoded, Encoded, tuple[str, ...]]:
+def _split(
+    table: Table, rows: Encoded, schema: Schema, rng: np.random.Generator
+) -> tuple[Encoded, Encoded, tuple[str, ...]]:
     """Rows to learn the profile from, rows to compare a window with, and notes.
 
     Both are all rows, unless columns are many for the rows, or for what is observed of them: a model then fits the
@@ -288,7 +297,9 @@ def _split(rows: Encoded, schema: Schema, rng: np.random.Generator) -> tuple[Enc
         f"The reference has {len(rows)} rows for {len(schema.owner)} columns and categories: one half was learned "
         "from, the other is compared with windows."
     )
-    return rows.take(order[:half]), rows.take(order[half:]), (note,)
+    # Encoded anew: what is tallied of categories is that of each half.
+    halves = [encode(table.take(np.sort(part)), schema, pool_singletons=True) for part in (order[:half], order[half:])]
+    return halves[0], halves[1], (note,)
 
 
 def _count(counter: Counter, schema: Schema, origin: str, table: Any, *, pool_singletons: bool = False) -> Evidence:
@@ -441,6 +452,7 @@ def _features(reference: DriftReference, comparison: Comparison, tests: FeatureT
     missing_p = np.maximum(entry_p_values(comparison.contrast.part(comparison.profile.layout.rates)), SMALLEST_P)
     missing_adjusted, adjusted = holm(missing_p), holm(tests.p_values)
     sides = [sides_of(reference.histogram_axes, evidence) for evidence in (own, window)]
+    others = reference.not_compared if own is reference.evidence else empty_facts(len(reference.schema.columns))
     empty = _is_empty(comparison)
     found = []
     for index, (column, axis) in enumerate(zip(reference.schema.columns, reference.histogram_axes, strict=True)):
@@ -461,7 +473,7 @@ def _features(reference: DriftReference, comparison: Comparison, tests: FeatureT
                 effect_unit=effect_unit(column.kind, by_product=bool(tests.by_product[index])) if tested else "",
                 observed_reference=own.n_rows - round(own.sums["missing"][index]),
                 observed_window=window.n_rows - round(window.sums["missing"][index]),
-                **column_facts(axis, sides[0][index], sides[1][index]),
+                **column_facts(axis, sides[0][index], sides[1][index], others.of_column(index)),
             )
         )
     return tuple(found)
