@@ -352,6 +352,20 @@ def test_gaps_alone_are_not_drift_of_values_where_the_reference_is_split(rng, n_
     assert fitted.test(np.full((n_rows, n_columns), np.nan)).values.p_value > 1e-3
 
 
+def test_a_constant_column_among_thousands_of_rows(rng):
+    """Its variance is so small that the inverse of it leaves no digits for the other columns."""
+
+    def draw(n_rows):
+        rows = rng.normal(size=(n_rows, 12)) @ rng.normal(size=(12, 12)) + 3.0 * rng.normal(size=(n_rows, 1))
+        rows[:, 0] = 7.0
+        return np.where(rng.random(rows.shape) < 0.05, np.nan, rows)
+
+    fitted = detector().fit(draw(20_000))
+    assert np.diag(fitted.reference_.profile.precision.matrix).max() < 1.1e4
+    np.linalg.cholesky(fitted.reference_.profile.precision.matrix)
+    assert 0.0 < fitted.test(draw(200)).p_value <= 1.0
+
+
 def test_of_a_split_reference_the_same_rows_are_counted_throughout(rng):
     """Numbers and categories of one half beside cells of that half; those of the other half are nothing new."""
 

@@ -1,7 +1,7 @@
 """A fitted profile of the reference: all that decides what a row contributes to evidence."""
 
 import hashlib
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,6 +12,7 @@ from gapdrift._typing import Indices, Mask, Matrix, Vector
 from gapdrift.counting.statistics import Layout
 from gapdrift.models.gaussian import (
     DensePrecision,
+    FactorGaussian,
     GaussianModel,
     Precision,
     exact_precision,
@@ -40,6 +41,9 @@ N_DIRECTIONS = 15
 
 LEAST_DIRECTION_VARIANCE = 0.05
 """Variance below which a principal direction is not looked at."""
+
+SMALLEST_VARIANCE = 1e-4
+"""Variance of a column's scores, at least: that which a copy of another column keeps beside it."""
 
 MAX_PAIRED = 300
 """Matrix columns up to which all pairs are compared; beyond, all pairs among as many of them, drawn by a fixed seed."""
@@ -223,7 +227,7 @@ def fit_profile(
     is_category = np.array([schema.columns[index].kind == "category" for index in schema.owner], dtype=bool)
     scores = fit_normal_scores(rows.values, ~is_category)
     values = scores.transform(rows.values)
-    model = fit_gaussian(values, rng=rng)
+    model = _with_some_variance(fit_gaussian(values, rng=rng))
     precision = _rounded(precision_of(model), scores, model.mean)
     completed = complete_rows(precision, values - model.mean, rng)
     mean, hidden = model.mean, completed
@@ -256,6 +260,19 @@ def fit_profile(
         fitted_rows(len(values), len(is_category)),
         compared is not rows,
     )
+
+
+def _with_some_variance(model: GaussianModel) -> GaussianModel:
+    """The model with some variance of every column.
+
+    That of a constant column among thousands of rows is next to none, and its inverse so large that the entries of all
+    others would be rounded to nothing beside it.
+    """
+    if isinstance(model, FactorGaussian):
+        return model
+    covariance = model.covariance.copy()
+    np.fill_diagonal(covariance, np.maximum(np.diag(covariance), SMALLEST_VARIANCE))
+    return replace(model, covariance=covariance)
 
 
 def _rounded(precision: Precision, scores: NormalScores, mean: Vector) -> Precision:

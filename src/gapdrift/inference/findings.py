@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.special import ndtr
 
 from gapdrift._typing import Mask, Vector
 from gapdrift.counting.profile import Profile
@@ -39,6 +40,12 @@ VALUES_SHARE = 0.9
 BINS_WEIGHT, INTERACTIONS_WEIGHT = 0.5, 0.4
 """Weights of these tests, where that of location, of dependence and of distributions is 1."""
 
+USUAL_BOUND = 1.96
+"""Standard deviations beyond which an entry alarms at 0.05."""
+
+LEAST_LEFT = 0.1
+"""Share of its weight that a test keeps at least, however much is taken off its entries."""
+
 
 @dataclass(frozen=True, eq=False)
 class FeatureTests:
@@ -59,18 +66,32 @@ def value_parts(comparison: Comparison) -> list[tuple[Component | None, float, f
 
     Notes
     -----
-    `benchmarks.weights` compares the weights with others on drifts drawn at random.
+    `benchmarks.weights` compares the weights with others on drifts drawn at random. Where changed conditions of missing
+    cells explain something, a test has as much less weight as it alarms less often for what is taken off: the others
+    would otherwise leave its share of the false alarms unused.
     """
-    layout = comparison.profile.layout
+    layout, observed = comparison.profile.layout, comparison.observed
     distributions, largest = distributions_part(comparison)
     interactions, strongest = interactions_part(comparison)
+    first, second = (comparison.profile.owner[comparison.profile.paired[places]] for places in layout.pairs)
+    of_pairs = np.maximum(observed.explained[first], observed.explained[second])
+    of_columns = observed.mechanism.of_own[[test is not None for test in observed.columns]]
+    of_products = observed.explained[observed.crossed.columns].max(axis=1, initial=0.0)
     return [
         (location_part(comparison), 1.0, _surest(comparison, layout.location)),
-        (dependence_part(comparison), 1.0, _surest(comparison, layout.dependence)),
+        (dependence_part(comparison), _left(of_pairs), _surest(comparison, layout.dependence)),
         (bins_part(comparison), BINS_WEIGHT, total_variation(comparison)),
-        (distributions, 1.0, largest),
-        (interactions, INTERACTIONS_WEIGHT, strongest),
+        (distributions, _left(of_columns), largest),
+        (interactions, INTERACTIONS_WEIGHT * _left(of_products), strongest),
     ]
+
+
+def _left(explained: Vector) -> float:
+    """Share of its false alarms at 0.05 that a test has left of whose entries so many standard deviations are taken."""
+    if not explained.any():
+        return 1.0
+    level = 2.0 * ndtr(-USUAL_BOUND)
+    return max(float(np.mean(2.0 * ndtr(-(USUAL_BOUND + explained)) / level)), LEAST_LEFT)
 
 
 def missingness_finding(comparison: Comparison) -> Finding | None:
