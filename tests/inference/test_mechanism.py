@@ -4,7 +4,7 @@ from scipy.special import ndtr
 
 import gapdrift as gd
 from gapdrift.inference.combination import sidak
-from gapdrift.inference.mechanism import UNSEEN_CORRELATION, Mechanism, explained_by
+from gapdrift.inference.mechanism import UNSEEN_CORRELATION, Mechanism, _by_number, _Shifts, explained_by
 
 
 def parts_of(result):
@@ -178,3 +178,31 @@ def test_conditions_of_missing_values_are_told_from_values(where):
     assert parts_of(other)["conditions"] < 1e-9
     assert parts_of(other)["rates"] > 0.01
     assert other.values.p_value > 0.01
+
+
+def test_a_shift_does_not_excuse_itself():
+    """How far values lie apart at which cells are missing is that of both sides: opposite shifts leave nothing."""
+    few, rows = np.full((1, 1), 10.0), np.array([100.0])
+
+    def side(shift):
+        return _Shifts(np.full((1, 1), shift), np.full((1, 1), 0.002), np.full((1, 1), 20.0), np.array([900.0]), rows)
+
+    opposite, alike = _by_number(side(5.0), side(-5.0), few), _by_number(side(5.0), side(5.0), few)
+    assert opposite.item() == 0.0
+    # Cells missing at values 25 apart from the mean: a rate that varies by 0.2 x 0.8 / 100 moves the mean by so much.
+    assert alike.item() == pytest.approx(2 * 25.0**2 * 0.2 * 0.8 / (100 * 900))
+
+
+def test_conditions_that_change_are_found_in_few_rows():
+    """300 against 300 rows, a tenth of the cells missing, which come to be missing at large values of one column."""
+    found = []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        reference, window = (rng.normal(size=(300, 8)) for _ in range(2))
+        chance = 0.2 / (1.0 + np.exp(-2.0 * window[:, :1]))
+        reference[rng.random(reference.shape) < 0.1] = np.nan
+        gone = rng.random(window.shape) < chance
+        window[gone & (np.arange(8) > 0)] = np.nan
+        result = gd.DriftDetector(random_state=seed).fit(reference).test(window)
+        found.append(next(part.p_value for part in result.missingness.parts if part.name == "conditions"))
+    assert (np.array(found) < 0.05).sum() >= 16

@@ -128,7 +128,7 @@ def mechanism_test(
     before, after = (_shifts(crossed, matrix, few, least) for matrix in (reference, window))
     total = np.maximum(before.n_rows + after.n_rows, 1.0)
     pooled = (before.variance * before.n_rows + after.variance * after.n_rows) / total
-    factor = before.factor + after.factor
+    factor = before.factor + after.factor + _by_number(before, after, few)
     with np.errstate(divide="ignore", invalid="ignore"):
         score = (after.shift - before.shift) / np.sqrt(pooled[:, None] * factor)
     usable = np.isfinite(score) & (owner[:, None] != np.arange(crossed.n_inputs)) & np.isfinite(factor)
@@ -297,14 +297,28 @@ def _shifts(crossed: CrossedSums, matrix: Matrix, few: Matrix, least: Matrix) ->
     # A handful of missing cells selects nothing; of rare values nothing is known by few more.
     factor = np.where(lost < few, np.where(lost < MIN_MISSING, 0.0, np.inf), factor)
     variance = np.diagonal(matrix)[:size] / np.maximum(all_rows, 1.0) - mean**2
-    # Where values are missing at certain values of others, their number varies the shift as well.
-    rate = lost / np.maximum(all_rows, 1.0)[:, None]
-    away = shift / np.maximum(rate, 1e-9)
-    more = away**2 * rate * (1.0 - rate) / np.maximum(all_rows * variance, 1e-9)[:, None]
     # With a share q of observed cells, what varies by r times as much where they are missing varies it by 1 - q + q r.
+    rate = lost / np.maximum(all_rows, 1.0)[:, None]
     factor *= rate + (1.0 - rate) * _wider(crossed, matrix, lost)
-    factor = factor + np.where(lost < few, 0.0, more)
     return _Shifts(np.where(lost < few, 0.0, shift), factor, lost, variance, all_rows)
+
+
+def _by_number(before: _Shifts, after: _Shifts, few: Matrix) -> Matrix:
+    """What the number of missing cells adds to ``factor``: where they select values, it varies the shift as well.
+
+    How far the values lie apart at which cells are missing is taken from both sides together: it is the same on both
+    where nothing changed. Taken from each by itself, a shift would excuse itself.
+    """
+    sides = before, after
+    rates = [side.lost / np.maximum(side.n_rows, 1.0)[:, None] for side in sides]
+    weights = [np.where(side.lost < few, 0.0, side.lost) for side in sides]
+    away = [side.shift / np.maximum(rate, 1e-9) for side, rate in zip(sides, rates, strict=True)]
+    common = (away[0] * weights[0] + away[1] * weights[1]) / np.maximum(weights[0] + weights[1], 1.0)
+    more = [
+        np.where(weight > 0.0, rate * (1.0 - rate), 0.0) / np.maximum(side.n_rows * side.variance, 1e-9)[:, None]
+        for side, rate, weight in zip(sides, rates, weights, strict=True)
+    ]
+    return np.asarray(common**2 * (more[0] + more[1]))
 
 
 def _wider(crossed: CrossedSums, matrix: Matrix, lost: Matrix) -> Matrix:
