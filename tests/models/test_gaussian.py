@@ -300,6 +300,15 @@ def with_column(fill, rng):
     return values
 
 
+def test_what_observed_cells_leave_is_the_same_by_covariance_and_by_precision(rng):
+    mixing = rng.normal(size=(7, 7))
+    covariance = mixing @ mixing.T + np.eye(7)
+    for size in (1, 4, 6, 7):
+        columns = np.sort(np.argsort(rng.random((20, 7)), axis=1)[:, :size], axis=1)
+        expected = dense_module.conditional_covariance(np.linalg.inv(covariance), columns)
+        np.testing.assert_allclose(dense_module._covariance_given(covariance, columns), expected, rtol=1e-9, atol=1e-9)
+
+
 HARD = {
     "no complete row": no_complete_row,
     "half missing": lambda rng: hide(correlated(200, 6, rng)[0], 0.5, rng),

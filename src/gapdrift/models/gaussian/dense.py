@@ -130,7 +130,10 @@ def _dense_step(
     filled += model.mean
     uncertainty = np.zeros(n_columns**2)
     for block, columns in blocks:
-        covariance = conditional_covariance(precision, columns)
+        if 2 * columns.shape[1] > n_columns:
+            covariance = _covariance_given(model.covariance, columns)
+        else:
+            covariance = conditional_covariance(precision, columns)
         cells = block.rows[:, None], columns[block.local]
         filled[cells] = model.mean[columns[block.local]] - apply(covariance, block.local, products[cells])
         covariance *= n_rows[block.patterns, None, None]
@@ -165,6 +168,19 @@ def conditional_covariance(precision: Floats, columns: Integers) -> Floats:
     the missing cells are few.
     """
     return inverse(precision.ravel()[_cells(columns, len(precision))])
+
+
+def _covariance_given(covariance: Floats, columns: Integers) -> Floats:
+    """The same out of the covariance, S_mm - S_mo S_oo^-1 S_om: the faster way where fewer cells are observed."""
+    n_columns = len(covariance)
+    is_observed = np.ones((len(columns), n_columns), dtype=bool)
+    np.put_along_axis(is_observed, columns, values=False, axis=1)
+    observed = np.nonzero(is_observed)[1].reshape(len(columns), -1)
+    flat = covariance.ravel()
+    across = flat[observed[:, :, None] * n_columns + columns[:, None, :]]
+    told = np.matmul(inverse(flat[_cells(observed, n_columns)]), across)
+    left: Floats = flat[_cells(columns, n_columns)] - np.matmul(across.transpose(0, 2, 1), told)
+    return left
 
 
 def _cells(columns: Integers, n_columns: int) -> Integers:
