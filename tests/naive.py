@@ -119,7 +119,7 @@ def _first_donor(profile, values):
 
 
 def observed_products(scores, missing, owner, is_number):
-    """`gapdrift.counting.observed`, for one row: products of two of u, w and o, then of three u and of three o.
+    """`gapdrift.counting.observed`, for one row: products of two of u, w and o, of three u and three o, of c, s and o.
 
     ``scores`` is centred and has anything in its missing matrix columns.
     """
@@ -135,7 +135,12 @@ def observed_products(scores, missing, owner, is_number):
             bounded = [min(max(steps[place], -48), 48) for place in (i, j, k)]
             common = present[owner[i]] * present[owner[j]] * present[owner[k]]
             triples.append((math.prod(bounded), common))
-    return products, np.array(triples).reshape(-1, 2).T
+    numbers = [i for i in range(len(scores)) if is_number[i]]
+    angles = [1.5 * (steps[i] / 32) ** 2 for i in numbers]
+    there = [present[owner[i]] for i in numbers]
+    waves = [round(32 * wave(a)) * o for wave in (math.cos, math.sin) for a, o in zip(angles, there, strict=True)]
+    rings = np.array([[one * two for two in (*waves, *there)] for one in (*waves, *there)])
+    return products, np.array(triples).reshape(-1, 2).T, rings
 
 
 def concept_functions(place, is_number, missing):

@@ -4,7 +4,7 @@ import pytest
 from scipy.special import ndtr
 
 import gapdrift as gd
-from gapdrift.counting.observed import MAX_CROSSED, MAX_MULTIPLIED, MAX_TRIPLED, CrossedSums
+from gapdrift.counting.observed import MAX_CROSSED, MAX_MULTIPLIED, MAX_RINGS, MAX_TRIPLED, CrossedSums
 from gapdrift.tables.encoding import encode
 from tests import naive
 
@@ -27,8 +27,9 @@ def test_sums_are_those_of_the_products_of_single_rows():
         for row, gone in zip(scores, rows.missing, strict=True)
     ]
     sums = reference._counter.count([rows], len(rows))
-    np.testing.assert_array_equal(sums["crossed"], sum(products for products, _ in expected))
-    np.testing.assert_array_equal(sums["triples"], sum(triples for _, triples in expected))
+    np.testing.assert_array_equal(sums["crossed"], sum(products for products, *_ in expected))
+    np.testing.assert_array_equal(sums["triples"], sum(triples for _, triples, _ in expected))
+    np.testing.assert_array_equal(sums["rings"], sum(rings for *_, rings in expected))
 
 
 @pytest.mark.parametrize(("n_columns", "n_triples"), [(2, 0), (3, 1), (MAX_TRIPLED, 120), (MAX_TRIPLED + 1, 0)])
@@ -37,6 +38,14 @@ def test_products_of_three_are_those_of_few_columns(n_columns, n_triples):
     crossed = CrossedSums(owner, np.zeros(n_columns, dtype=bool), n_columns)
     assert crossed.zeros()["triples"].shape == (2, n_triples)
     assert crossed.zeros()["crossed"].shape == (3 * n_columns, 3 * n_columns)
+
+
+@pytest.mark.parametrize(("n_numbers", "n_waves"), [(1, 0), (2, 6), (MAX_RINGS - 2, 54), (MAX_RINGS - 1, 0)])
+def test_rings_are_those_of_numbers_in_few_matrix_columns(n_numbers, n_waves):
+    """Two matrix columns are those of a category."""
+    owner, is_category = np.r_[np.arange(n_numbers), [n_numbers] * 2], np.r_[np.zeros(n_numbers), 1, 1].astype(bool)
+    crossed = CrossedSums(owner, is_category, n_numbers + 1)
+    assert crossed.zeros()["rings"].shape == (n_waves, n_waves)
 
 
 def test_columns_of_wide_tables_are_not_multiplied():

@@ -6,6 +6,7 @@ import gapdrift as gd
 from gapdrift.inference.combination import effective_number
 from gapdrift.inference.observed import (
     _at_least,
+    _ring_means,
     _shrink,
     _worth,
     column_tests,
@@ -170,3 +171,42 @@ def test_a_neighbour_of_a_column_that_moved_is_not_named(rate):
     detector = gd.DriftDetector(random_state=0).fit(rows(0.0))
     named = [feature.name for feature in detector.test(rows(1.0)).features if feature.adjusted_p_value < 0.01]
     assert named == ["x0"]
+
+
+def ring_rows(n_rows, share, radius, rng):
+    rows = rng.normal(size=(n_rows, 4))
+    chosen = rng.random((n_rows, 1)) < share
+    rows[:, :2] *= np.where(chosen, radius / np.linalg.norm(rows[:, :2], axis=1, keepdims=True), 1.0)
+    return rows
+
+
+@pytest.mark.parametrize("radius", [np.sqrt(2.0), 1.7, 2.0])
+def test_rows_that_come_to_lie_on_a_circle_are_found(radius):
+    """A quarter of 500 rows, on a circle; a large one shows in each column as well."""
+    found = []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        reference, window = (hidden(ring_rows(500, share, radius, rng), 0.2, rng) for share in (0.0, 0.26))
+        found.append(gd.DriftDetector(random_state=seed).fit(reference).test(window).values.p_value)
+    assert (np.array(found) < 0.05).sum() >= 6
+
+
+def test_sums_and_rows_tell_the_same_covariance_of_rings():
+    rng = np.random.default_rng(0)
+    rows = hidden(ring_rows(300, 0.3, 1.0, rng), 0.2, rng)
+    reference = gd.DriftDetector(random_state=0).fit(rows).reference_
+    crossed = reference._counter.crossed
+    scores = np.where(np.isnan(rows), 0.0, reference.profile.scores.transform(rows) - reference.profile.mean)
+    values = crossed.rows(scores, np.isnan(rows))
+    sums = crossed.zeros()
+    crossed.add(sums, values)
+    means, n_rows = _ring_means(crossed, sums["rings"])
+    cosines, sines, present = np.split(crossed.waves(values).astype(float), 3, axis=1)
+    waves = cosines + 1j * sines
+    for place, (one, two) in enumerate(zip(*crossed.rings, strict=True)):
+        both = (present[:, one] * present[:, two]).astype(bool)
+        first, second = waves[both, one], waves[both, two]
+        expected = ((first - first.mean()) * (second - second.mean())).mean()
+        assert n_rows[place] == both.sum()
+        assert means[place] == pytest.approx(expected.real)
+        assert means[len(crossed.rings[0]) + place] == pytest.approx(expected.imag)

@@ -6,11 +6,15 @@ With z the centred normal scores of a row, o its observed cells, and everything 
 - w = 1 - cos(1.5 u), in 32nds, of numbers alone: that of a category says nothing new. Products of such Fourier features
   tell of dependence that no correlation shows. Squares tell less of it, and products of two squares have tails so heavy
   that hundreds of rows do not tell their variance;
-- o itself, for each input column.
+- o itself, for each input column;
+- c and s, cosine and sine of 1.5 u^2, in 32nds, of numbers where matrix columns are few. A wave of the squared distance
+  of two columns from the middle, of whatever phase, is made of products of them: it tells rows that come to lie on a
+  circle, or in a ring, which no function of each column alone times one of the other tells as clearly.
 
 The sums over rows of all products of two of these give, over the rows that have both cells, the means of u_i and w_i
 and how u_i, w_i and o_i depend on u_j, w_j and o_j: skewness, spread of one number along another, tails that go
-together, and whether values are missing at random. Where columns are few, products of three u are added up as well.
+together, and whether values are missing at random. Where columns are few, products of two c and s, and of three u, are
+added up as well.
 
 All are whole numbers so small that sums of them are exact.
 """
@@ -29,6 +33,7 @@ __all__ = [
     "FREQUENCY",
     "MAX_CROSSED",
     "MAX_MULTIPLIED",
+    "MAX_RINGS",
     "MAX_TRIPLED",
     "STEPS",
     "TRIPLE_REACH",
@@ -48,6 +53,9 @@ As many matrix columns are these others, at most.
 MAX_MULTIPLIED = 60
 """Matrix columns whose products with each other are looked at, at most."""
 
+MAX_RINGS = 20
+"""Matrix columns up to which rings of two of them are looked at."""
+
 MAX_TRIPLED = 10
 """Matrix columns of which products of three are looked at, at most."""
 
@@ -62,6 +70,10 @@ FREQUENCY = 1.5
 
 FOLDED = np.rint(STEPS * (1.0 - np.cos(FREQUENCY * np.arange(MAX_STEPS_OBSERVED + 1) / STEPS))).astype(np.float32)
 """w of each absolute value of u, in steps."""
+
+_WAVE = FREQUENCY * (np.arange(MAX_STEPS_OBSERVED + 1) / STEPS) ** 2
+COSINES, SINES = (np.rint(STEPS * wave(_WAVE)).astype(np.float32) for wave in (np.cos, np.sin))
+"""c and s of each absolute value of u, in steps."""
 
 TRIPLE_REACH = 48.0
 """Steps of the largest score in a product of three."""
@@ -103,6 +115,12 @@ class CrossedSums:
         return self.n_columns + len(self.numbers) + self.n_inputs
 
     @cached_property
+    def rings(self) -> tuple[Indices, Indices]:
+        """First and second of each two numbers, as places among `numbers`, whose rings are looked at."""
+        first, second = np.triu_indices(len(self.numbers) if self.n_columns <= MAX_RINGS else 0, 1)
+        return first.astype(np.intp), second.astype(np.intp)
+
+    @cached_property
     def triples(self) -> tuple[Indices, Indices, Indices]:
         """First, second and third of each three different matrix columns, of different input columns."""
         if not 3 <= self.n_columns <= MAX_TRIPLED:
@@ -116,7 +134,12 @@ class CrossedSums:
 
     def zeros(self) -> dict[str, NDArray[np.float64]]:
         """Sums over no rows."""
-        return {"crossed": np.zeros((self.size, self.size)), "triples": np.zeros((2, len(self.triples[0])))}
+        n_waves = 3 * len(self.numbers) if len(self.rings[0]) else 0
+        return {
+            "crossed": np.zeros((self.size, self.size)),
+            "rings": np.zeros((n_waves, n_waves)),
+            "triples": np.zeros((2, len(self.triples[0]))),
+        }
 
     def rows(self, scores: Matrix, missing: Mask) -> Single:
         """u, w and o of some rows, one after the other: (rows, size).
@@ -135,6 +158,12 @@ class CrossedSums:
             found[:, -self.n_inputs :] = ~missing
         return found
 
+    def waves(self, rows: Single) -> Single:
+        """c, s and o of the numbers of some rows, one after the other: (rows, 3 numbers)."""
+        steps = np.abs(rows[:, self.numbers]).astype(np.intp)
+        present = rows[:, self.size - self.n_inputs + self.owner[self.numbers]]
+        return np.ascontiguousarray(np.hstack([COSINES[steps] * present, SINES[steps] * present, present]))
+
     def add(self, sums: Mapping[str, NDArray[np.float64]], rows: Single, code: Any = None) -> None:
         """Add rows to sums.
 
@@ -150,6 +179,8 @@ class CrossedSums:
         cross, triple = (add_crossed, add_triples) if code is None else (code.add_crossed, code.add_triples)
         if self.size:
             cross(rows, sums["crossed"])
+        if len(self.rings[0]):
+            cross(self.waves(rows), sums["rings"])
         if len(self.triples[0]):
             triple(rows, self.size - self.n_inputs + self.owner, *self.triples, sums["triples"])
 

@@ -36,6 +36,7 @@ __all__ = [
     "less_surely",
     "merge_cells",
     "product_entries",
+    "ring_products",
     "wave_features",
 ]
 
@@ -98,7 +99,7 @@ class CrossedShape:
     Parameters
     ----------
     variance, skewness, kurtosis : (entries,) arrays
-        In the order of `product_entries`, then those of triples.
+        In the order of `product_entries`, then those of triples, then those of rings: cosines, then sines.
     own_kurtosis : (columns and numbers,) array
         Of each u and w.
     """
@@ -118,7 +119,7 @@ class CrossedShape:
 
     def check_fits(self, crossed: CrossedSums) -> None:
         """Check that what was read from a file is about these products."""
-        n_entries = len(product_entries(crossed)[0]) + len(crossed.triples[0]) if crossed.size else 0
+        n_entries = len(product_entries(crossed)[0]) + len(crossed.triples[0]) + 2 * len(crossed.rings[0])
         expect_shape(self.variance, (n_entries,), "the variance of the products")
         expect_shape(self.own_kurtosis, (len(crossed_owner(crossed)),), "own kurtosis")
 
@@ -338,28 +339,85 @@ def describe_crossed(crossed: CrossedSums, rows: NDArray[np.float32]) -> Crossed
     everywhere = [present[:, crossed.owner[part]] for part in crossed.triples]
     everywhere_rows = np.maximum((everywhere[0] * everywhere[1] * everywhere[2]).sum(axis=0), 1.0)
     of_three = np.stack([(three**power).sum(axis=0) / everywhere_rows for power in (1, 2, 3, 4)])
-    variance, skewness, kurtosis = shape_of(np.hstack([powers, of_three]))
+    rings = _describe_rings(crossed, rows)
+    variance, skewness, kurtosis = shape_of(np.hstack([powers, of_three, rings.powers]))
     spread = (centred**2).sum(axis=0) / counts
-    usual = np.concatenate(
-        [spread[first] * spread[second], np.prod([spread[part] for part in crossed.triples], axis=0)]
-    )
+    of_triples = np.prod([spread[part] for part in crossed.triples], axis=0)
+    usual = np.concatenate([spread[first] * spread[second], of_triples, rings.usual])
+    n_common = np.concatenate([common, everywhere_rows, rings.n_rows])
     flat = variance < FLAT * usual
     n_folded = (first >= crossed.n_columns).astype(int) + (second >= crossed.n_columns)
-    kinds = np.concatenate([np.where(owner[first] == owner[second], 4, n_folded), np.full(len(everywhere_rows), 3)])
-    for kind in range(5):
+    of_two = np.where(owner[first] == owner[second], 4, n_folded)
+    kinds = np.concatenate([of_two, np.full(len(everywhere_rows), 3), np.repeat([5, 6], len(crossed.rings[0]))])
+    for kind in range(7):
         own = np.flatnonzero((kinds == kind) & (variance > 0) & (usual > 0) & np.isfinite(kurtosis))
         if len(own) > 1:
             kurtosis[own] = np.maximum(kurtosis[own], kurtosis[own].mean())
-            noise = (kurtosis[own] + 2.0) / np.concatenate([common, everywhere_rows])[own]
+            noise = (kurtosis[own] + 2.0) / n_common[own]
             variance[own] = usual[own] * np.exp(_shrink(np.log(variance[own] / usual[own]), noise))
     own_kurtosis = shape_of(np.stack([(centred**power).sum(axis=0) / counts for power in (1, 2, 3, 4)]))[2]
     # Two rare values that never met would seem to vary little: their product is at least as heavy as they are.
     of_bounded = shape_of(np.stack([(bounded**power).sum(axis=0) / counts for power in (1, 2, 3, 4)]))[2]
     heavy, light = (np.minimum(excess, 1e9) + 3.0 for excess in (own_kurtosis, of_bounded))
     apart = np.where(owner[first] == owner[second], 1.0, heavy[first] * heavy[second])
-    least = np.concatenate([apart, np.prod([light[part] for part in crossed.triples], axis=0)]) - 3.0
+    least = np.concatenate([apart, np.prod([light[part] for part in crossed.triples], axis=0), rings.heaviness]) - 3.0
     kurtosis = np.where(flat, np.inf, np.maximum(kurtosis, least))
     return CrossedShape(variance, skewness, kurtosis, own_kurtosis)
+
+
+class _Rings(NamedTuple):
+    """How rings are distributed in the reference.
+
+    Parameters
+    ----------
+    powers : (4, entries) array
+        Means of the first four powers.
+    usual : (entries,) array
+        Variance where columns are independent.
+    n_rows : (entries,) array
+        Rows with both cells.
+    heaviness : (entries,) array
+        Kurtosis at least: two rare values that never met would seem to vary little.
+    """
+
+    powers: Matrix
+    usual: Vector
+    n_rows: Vector
+    heaviness: Vector
+
+
+def _describe_rings(crossed: CrossedSums, rows: NDArray[np.float32]) -> _Rings:
+    first, second = crossed.rings
+    values, common = ring_products(crossed, rows)
+    n_rows = np.maximum(common.sum(axis=0), 1.0)
+    powers = np.stack([(values**power).sum(axis=0) / n_rows for power in (1, 2, 3, 4)])
+    waves, present = _centred_waves(crossed, rows)
+    counts = np.maximum(present.sum(axis=0), 1.0)
+    square = np.abs(waves) ** 2
+    spread = square.sum(axis=0) / counts
+    heavy = (square**2).sum(axis=0) / counts / np.maximum(spread, 1e-9) ** 2
+    # The real and the imaginary part of a product have half of its variance each.
+    usual, heaviness = 0.5 * spread[first] * spread[second], heavy[first] * heavy[second]
+    return _Rings(powers, np.tile(usual, 2), n_rows, np.tile(heaviness, 2))
+
+
+def ring_products(crossed: CrossedSums, rows: NDArray[np.float32]) -> tuple[Matrix, Matrix]:
+    """Products of centred waves of two numbers, real parts and then imaginary ones, and rows with both: (rows, n)."""
+    first, second = crossed.rings
+    waves, present = _centred_waves(crossed, rows)
+    products = waves[:, first] * waves[:, second]
+    common = present[:, first] * present[:, second]
+    return np.hstack([products.real, products.imag]), np.hstack([common, common])
+
+
+def _centred_waves(crossed: CrossedSums, rows: NDArray[np.float32]) -> tuple[NDArray[np.complex128], Matrix]:
+    """C + i s of each number less its mean, 0 where it is missing; and whether it is there."""
+    if not len(crossed.rings[0]):
+        none = np.zeros((len(rows), 0))
+        return none.astype(np.complex128), none
+    cosines, sines, present = np.split(crossed.waves(rows).astype(float), 3, axis=1)
+    waves = cosines + 1j * sines
+    return (waves - waves.sum(axis=0) / np.maximum(present.sum(axis=0), 1.0)) * present, present
 
 
 def _shrink(logarithms: Vector, noise: Vector) -> Vector:
@@ -390,7 +448,8 @@ def crossed_test(
     owner = crossed_owner(crossed)
     one, two, three = (crossed.owner[part] for part in crossed.triples)
     pairs = np.column_stack([owner[first], owner[second], owner[second]])
-    columns = np.concatenate([pairs, np.column_stack([one, two, three])])
+    of_rings = np.column_stack([crossed.owner[crossed.numbers[part]] for part in (*crossed.rings, crossed.rings[1])])
+    columns = np.concatenate([pairs, np.column_stack([one, two, three]), of_rings, of_rings])
     (before, m), (after, n) = (_means(crossed, side, first, second) for side in (reference, window))
     with np.errstate(divide="ignore", invalid="ignore"):
         scale = 1.0 / m + 1.0 / n
@@ -405,13 +464,15 @@ def crossed_test(
     p_values = np.ones(len(score))
     p_values[usable] = tail_p_values(score[usable], skewness[usable], kurtosis[usable])
     p_values = less_surely(p_values, explained[columns].max(axis=1))
-    scales = np.concatenate([np.full(len(first), STEPS**2), np.full(len(one), STEPS**3)])
-    is_plain = np.concatenate([second < crossed.n_columns, np.zeros(len(one), dtype=bool)])
+    is_triple = np.arange(len(score)) - len(first)
+    scales = np.where((is_triple >= 0) & (is_triple < len(one)), STEPS**3, STEPS**2)
+    is_plain = np.zeros(len(score), dtype=bool)
+    is_plain[: len(first)] = second < crossed.n_columns
     return CrossedTest(p_values, usable, np.abs(after - before) / scales, columns, is_plain)
 
 
 def _means(crossed: CrossedSums, sums: Sums, first: Indices, second: Indices) -> tuple[Vector, Vector]:
-    """Covariances over the rows with both cells, then means of triples; and the rows of each."""
+    """Covariances over the rows with both cells, means of triples, covariances of rings; and the rows of each."""
     size, owner = crossed.n_columns + len(crossed.numbers), crossed_owner(crossed)
     matrix = sums["crossed"]
     counts = matrix[size + owner[first], size + owner[second]]
@@ -419,7 +480,24 @@ def _means(crossed: CrossedSums, sums: Sums, first: Indices, second: Indices) ->
     means = matrix[first, size + owner[second]] / safe, matrix[second, size + owner[first]] / safe
     covariance = matrix[first, second] / safe - means[0] * means[1]
     three, common = sums["triples"]
-    return np.concatenate([covariance, three / np.maximum(common, 1.0)]), np.concatenate([counts, common])
+    rings, n_rings = _ring_means(crossed, sums["rings"])
+    means_of = np.concatenate([covariance, three / np.maximum(common, 1.0), rings])
+    return means_of, np.concatenate([counts, common, n_rings])
+
+
+def _ring_means(crossed: CrossedSums, matrix: Matrix) -> tuple[Vector, Vector]:
+    """Covariances of waves over the rows with both numbers, real parts and then imaginary ones; and these rows."""
+    first, second = crossed.rings
+    if not len(first):
+        return np.zeros(0), np.zeros(0)
+    size = len(crossed.numbers)
+    n_rows = matrix[2 * size + first, 2 * size + second]
+    safe = np.maximum(n_rows, 1.0)
+    cosine, sine, there = (slice(part * size, (part + 1) * size) for part in range(3))
+    waves = matrix[cosine, there] + 1j * matrix[sine, there]
+    products = matrix[cosine, cosine] - matrix[sine, sine] + 1j * (matrix[sine, cosine] + matrix[cosine, sine])
+    covariance = products[first, second] / safe - (waves[first, second] / safe) * (waves[second, first] / safe)
+    return np.concatenate([covariance.real, covariance.imag]), np.concatenate([n_rows, n_rows])
 
 
 def less_surely(p_values: Vector, explained: Vector | float) -> Vector:

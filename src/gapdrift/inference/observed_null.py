@@ -31,6 +31,7 @@ from gapdrift.inference.observed import (
     CrossedShape,
     merge_cells,
     product_entries,
+    ring_products,
     wave_features,
 )
 from gapdrift.inference.pearson import SMALLEST_P
@@ -321,7 +322,8 @@ def _product_p_values(
     crossed: CrossedSums, shape: CrossedShape, rows: Single, chosen: Indices, weights: Single
 ) -> tuple[Vector, int]:
     """Smallest p-value of products other than plain ones for each draw, and the number of these products."""
-    tested = np.concatenate([product_entries(crossed)[1] >= crossed.n_columns, np.ones(len(crossed.triples[0]), bool)])
+    n_others = len(crossed.triples[0]) + 2 * len(crossed.rings[0])
+    tested = np.concatenate([product_entries(crossed)[1] >= crossed.n_columns, np.ones(n_others, dtype=bool)])
     light = (shape.kurtosis <= len(rows) / ROWS_PER_HEAVINESS) & (shape.variance > 1e-6)
     places = np.flatnonzero(tested & light)
     places = places[np.unique(np.linspace(0, len(places) - 1, MAX_PRODUCTS).astype(np.intp))] if len(places) else places
@@ -342,9 +344,11 @@ def _product_p_values(
 
 
 def _products(crossed: CrossedSums, places: Indices, rows: Single) -> Single:
-    """Centred products of pairs, then of three, of each row; 0 where a cell is missing or rows are too few."""
+    """Centred products of pairs, of three, then rings, of each row; 0 where a cell is missing or rows are too few."""
     first, second = product_entries(crossed)
-    of_two, of_three = places[places < len(first)], places[places >= len(first)] - len(first)
+    kind = np.searchsorted([len(first), len(first) + len(crossed.triples[0])], places, side="right")
+    of_two, of_three = places[kind == 0], places[kind == 1] - len(first)
+    of_rings = places[kind == 2] - len(first) - len(crossed.triples[0])
     first, second = first[of_two], second[of_two]
     one, two, three = (part[of_three] for part in crossed.triples)
     owner = np.concatenate([crossed.owner[: crossed.n_columns], crossed.owner[crossed.numbers]])
@@ -357,6 +361,9 @@ def _products(crossed: CrossedSums, places: Indices, rows: Single) -> Single:
         factors.append(
             (bounded[:, one] * bounded[:, two] * bounded[:, three], wide[:, one] * wide[:, two] * wide[:, three])
         )
+    if len(of_rings):
+        rings, with_both = ring_products(crossed, rows)
+        factors.append((rings[:, of_rings], with_both[:, of_rings]))
     products, together = (np.hstack(part) for part in zip(*factors, strict=True))
     counts = together.sum(axis=0)
     found = (products - products.sum(axis=0) / np.maximum(counts, 1.0)) * together
