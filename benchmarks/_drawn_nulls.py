@@ -6,7 +6,7 @@ and that of `values` where the missing cells changed. A trial that raises an err
 
 A run goes on from the table that one before it has left, even one that was stopped by ``--minutes``: tallies add up.
 Rows of other trials are measured anew. So are those of other code, but for cases whose first trials give the same
-p-values as they did then: what changed does not touch them.
+p-values as they did then, but for rounding: what changed does not touch them.
 """
 
 import argparse
@@ -53,6 +53,9 @@ HEADER = (
     "first p-values",
     "description",
 )
+ROUNDING = 1e-3
+"""Share of a p-value by which it may differ between machines."""
+
 CHECKED = 3
 """Trials that must give the same p-values as before for a row of other code to stand."""
 
@@ -165,7 +168,7 @@ def _unchanged(tallies: Sequence[Tally], jobs: int) -> list[Tally]:
     tasks = [(each.name, each.first, min(CHECKED, each.trials)) for each in tallies]
     say(f"{len(tallies)} cases were measured by other code; are their first trials the same?")
     again = run(work, tasks, jobs)
-    same = [e for e, records in zip(tallies, again, strict=True) if e.first_p_values == _first(e.name, records)]
+    same = [e for e, records in zip(tallies, again, strict=True) if _alike(e.first_p_values, _first(e.name, records))]
     say(f"{len(same)} are, {len(tallies) - len(same)} are measured anew")
     return same
 
@@ -174,6 +177,15 @@ def _first(name: str, records: Sequence[dict[str, Any]]) -> str:
     """Judged p-values of the first trials as text, without the digits that rounding touches."""
     judged = null_case(name).judged
     return " ".join(f"{record[judged]:.6g}" if judged in record else "none" for record in records[:CHECKED])
+
+
+def _alike(before: str, after: str) -> bool:
+    """Whether p-values as text are the same but for what machines round in their own way."""
+    one, two = before.split(), after.split()
+    if len(one) != len(two) or [each == "none" for each in one] != [each == "none" for each in two]:
+        return False
+    pairs = [(float(p), float(q)) for p, q in zip(one, two, strict=True) if p != "none"]
+    return all(abs(p - q) <= ROUNDING * max(p, q) for p, q in pairs)
 
 
 def _tally_of(row: dict[str, str]) -> Tally:

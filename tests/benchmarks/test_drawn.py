@@ -127,7 +127,7 @@ class TestNulls:
         assert not _drawn_nulls.read_tallies(path)
 
         def rounded(_, tasks, __):
-            return [[{**noted[0], "values": 0.00400000001}, noted[1], noted[0]][: task[2]] for task in tasks]
+            return [[{**noted[0], "values": 0.004003}, noted[1], noted[0]][: task[2]] for task in tasks]
 
         monkeypatch.setattr(_drawn_nulls, "run", rounded)
         (kept,) = _drawn_nulls.read_tallies(path).values()

@@ -26,6 +26,16 @@ def test_weighted_sums_of_rows_are_the_draws_of_the_null():
     assert weights.var(axis=0) == pytest.approx(np.ones(200), abs=5 * np.sqrt(2 / N_DRAWS))
 
 
+def test_weights_do_not_depend_on_how_a_machine_rounds():
+    """Copies, and a column that hardly varies, leave directions of which nothing is left but rounding."""
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(200, 4))
+    rows = np.column_stack([rows, rows, rows.sum(axis=1), 1e-6 * rng.normal(size=200), np.ones(200)])
+    other = rows * (1.0 + 1e-14 * rng.normal(size=rows.shape))
+    one, two = (_weights(each, Null(np.arange(11), correlation_of(each), 200)) for each in (rows, other))
+    assert one == pytest.approx(two, abs=1e-3)
+
+
 def test_independent_columns_count_each_and_copies_once():
     rng = np.random.default_rng(0)
     free = rng.normal(size=(400, 6))

@@ -22,6 +22,7 @@ from gapdrift.inference.combination import (
     sidak,
     sidak_all,
 )
+from gapdrift.inference.contrast import SMALLEST_VARIANCE
 from gapdrift.inference.null import N_DRAWS, Null, share_of_chance
 from gapdrift.inference.observed import (
     MIN_CELL,
@@ -47,6 +48,9 @@ MAX_WEIGHED = 256
 
 MAX_SIMULATED = 300
 """Columns whose distributions are simulated, at most; more are taken to depend on each other as these do."""
+
+NO_LENGTH = 1e-5
+"""Length of a direction, over the longest, up to which it is made of rounding."""
 
 MAX_PRODUCTS = 500
 """Products that are simulated, at most; likewise."""
@@ -275,12 +279,14 @@ def _weights(statistics: Matrix, null: Null) -> Single:
     """
     centred = statistics - statistics.mean(axis=0)
     deviation = np.sqrt((centred**2).mean(axis=0))
-    scaled = centred / np.where(deviation > 1e-6, deviation, np.inf)
+    scaled = centred / np.where(deviation**2 > SMALLEST_VARIANCE, deviation, np.inf)
     # Largest eigenvalues first: there may be more of them than rows.
     along = np.linalg.qr((scaled @ null.directions)[:, ::-1])
-    signs = np.where(np.diag(along.R) < 0.0, -1.0, 1.0)
-    basis = (along.Q * signs).astype(np.float32)
-    wanted = null.coordinates[:, ::-1][:, : basis.shape[1]].astype(np.float32)
+    length = np.diag(along.R)
+    # Where nothing is left of a direction, what is found is rounding, which every machine does in its own way.
+    told = np.flatnonzero(np.abs(length) > NO_LENGTH * np.abs(length).max(initial=0.0))
+    basis = (along.Q * np.where(length < 0.0, -1.0, 1.0))[:, told].astype(np.float32)
+    wanted = null.coordinates[:, ::-1][:, told].astype(np.float32)
     noise = _noise(len(statistics))
     return np.asarray(noise + (wanted - noise @ basis) @ basis.T, dtype=np.float32)
 
