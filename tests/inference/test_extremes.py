@@ -60,7 +60,7 @@ def test_what_cannot_alarm_costs_nothing():
     test, facts = ColumnTest(0.5, 0.1), empty_facts(1)
     shared = facts.__class__(facts.smallest, facts.largest, ({"1": 30, "-1": 30},), facts.hashes, facts.copies)
     counts = [(np.array([50.0, 50.0]), np.array([50.0, 50.0]))]
-    assert with_extremes([test], (NUMBERS,), counts, (shared, shared), np.zeros(1)) == [test]
+    assert with_extremes([test], (NUMBERS,), counts, (shared, shared), np.zeros(1)) == [test._replace(summed=0.5)]
 
 
 def test_one_end_may_be_that_of_the_reference():

@@ -206,3 +206,20 @@ def test_conditions_that_change_are_found_in_few_rows():
         result = gd.DriftDetector(random_state=seed).fit(reference).test(window)
         found.append(next(part.p_value for part in result.missingness.parts if part.name == "conditions"))
     assert (np.array(found) < 0.05).sum() >= 16
+
+
+def test_one_column_that_selects_cells_stands_out_among_others_that_follow_it():
+    """Columns that follow each other closely all move with the one that selects cells of all of them."""
+    rng = np.random.default_rng(0)
+
+    def draw(n_rows, slope):
+        rows = np.sqrt(0.9) * rng.normal(size=(n_rows, 1)) + np.sqrt(0.1) * rng.normal(size=(n_rows, 25))
+        gone = rng.random(rows.shape) < ndtr(-0.6 + slope * rows[:, :1])
+        gone[:, 0] = False
+        return np.where(gone, np.nan, rows)
+
+    detector = gd.DriftDetector(random_state=0).fit(draw(2_000, 0.0))
+    changed, calm = (detector.reference_.comparison(detector.count(draw(300, slope))) for slope in (0.3, 0.0))
+    assert changed.observed.mechanism.together < 1e-6
+    assert changed.observed.mechanism.in_common[1:].min() > 1.0
+    assert calm.observed.mechanism.together > 0.001

@@ -210,3 +210,22 @@ def test_sums_and_rows_tell_the_same_covariance_of_rings():
         assert n_rows[place] == both.sum()
         assert means[place] == pytest.approx(expected.real)
         assert means[len(crossed.rings[0]) + place] == pytest.approx(expected.imag)
+
+
+@pytest.mark.parametrize(("correlation", "n_rows", "shift"), [(0.95, (8_000, 100), 1.0), (0.98, (500, 500), 0.3)])
+def test_close_followers_of_a_column_that_moved_are_not_named(correlation, n_rows, shift):
+    """Their products with it tell of its shift more surely than it does itself."""
+    named = false = 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        sides = []
+        for size, moved in zip(n_rows, (0.0, shift), strict=True):
+            rows = np.sqrt(correlation) * rng.normal(size=(size, 1))
+            rows = rows + np.sqrt(1.0 - correlation) * rng.normal(size=(size, 4))
+            rows[:, 0] += moved
+            sides.append(rows)
+        result = gd.DriftDetector(random_state=seed).fit(sides[0]).test(sides[1])
+        named += result.features[0].adjusted_p_value < 0.05
+        false += any(feature.adjusted_p_value < 0.05 for feature in result.features[1:])
+    assert named >= 15
+    assert false <= 3

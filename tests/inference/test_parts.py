@@ -108,3 +108,44 @@ def test_products_that_few_rows_teach_are_not_compared_under_other_rates():
         part = dependence_part(detector.reference_.comparison(detector.count(window)))
         found.append(1.0 if part is None else part.p_value)
     assert (np.array(found) < 0.05).sum() <= binom.isf(1e-3, len(found), 0.05)
+
+
+def dependence_p_values(n_trials, draw):
+    """P-values of the dependence, a fresh reference and window in each trial; 1 where there is no test."""
+    found = []
+    for seed in range(n_trials):
+        reference, window = draw(np.random.default_rng([2024, seed]))
+        detector = gd.DriftDetector(random_state=seed).fit(reference)
+        part = dependence_part(detector.reference_.comparison(detector.count(window)))
+        found.append(1.0 if part is None else part.p_value)
+    return np.array(found)
+
+
+def test_others_are_not_filled_along_a_column_of_which_the_reference_has_three_cells():
+    """Slopes that three cells teach are noise; a window that has the column would be filled along them."""
+
+    def draw(rng):
+        reference, window = rng.normal(size=(2_600, 4)), rng.normal(size=(870, 4))
+        gone = np.ones(2_600, dtype=bool)
+        gone[rng.choice(2_600, 3, replace=False)] = False
+        reference[gone, 3] = np.nan
+        return reference, hidden(window, 0.1, rng)
+
+    p_values = dependence_p_values(30, draw)
+    assert (p_values < 0.05).sum() <= binom.isf(1e-3, len(p_values), 0.05)
+
+
+def test_products_hold_their_level_where_other_columns_come_to_be_missing():
+    """Of two columns the one is missing in the reference, the other in the window: as many rows have both."""
+
+    def draw(rng):
+        sides = []
+        for columns in ([0, 1, 2], [3, 4, 5]):
+            shared = np.sqrt(0.8) * rng.normal(size=(1_000, 1))
+            flags = (shared + np.sqrt(0.2) * rng.normal(size=(1_000, 6)) > 0.5).astype(float)
+            flags[:, columns] = hidden(flags[:, columns], 0.76, rng)
+            sides.append(flags)
+        return sides
+
+    p_values = dependence_p_values(60, draw)
+    assert (p_values < 0.05).sum() <= binom.isf(1e-3, len(p_values), 0.05)

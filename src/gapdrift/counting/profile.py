@@ -45,6 +45,9 @@ LEAST_DIRECTION_VARIANCE = 0.05
 SMALLEST_VARIANCE = 1e-4
 """Variance of a column's scores, at least: that which a copy of another column keeps beside it."""
 
+FEWEST_TAUGHT = 20
+"""Observed cells of a column below which others are not filled along it."""
+
 MAX_PAIRED = 300
 """Matrix columns up to which all pairs are compared; beyond, all pairs among as many of them, drawn by a fixed seed."""
 
@@ -227,7 +230,7 @@ def fit_profile(
     is_category = np.array([schema.columns[index].kind == "category" for index in schema.owner], dtype=bool)
     scores = fit_normal_scores(rows.values, ~is_category)
     values = scores.transform(rows.values)
-    model = _with_some_variance(fit_gaussian(values, rng=rng))
+    model = _sound(fit_gaussian(values, rng=rng), values)
     precision = _rounded(precision_of(model), scores, model.mean)
     completed = complete_rows(precision, values - model.mean, rng)
     mean, hidden = model.mean, completed
@@ -262,16 +265,20 @@ def fit_profile(
     )
 
 
-def _with_some_variance(model: GaussianModel) -> GaussianModel:
-    """The model with some variance of every column.
+def _sound(model: GaussianModel, values: Matrix) -> GaussianModel:
+    """The model with some variance of every column, and no dependence on columns of which next to nothing was observed.
 
-    That of a constant column among thousands of rows is next to none, and its inverse so large that the entries of all
-    others would be rounded to nothing beside it.
+    The variance of a constant column among thousands of rows is next to none, and its inverse so large that the entries
+    of all others would be rounded to nothing beside it. A handful of cells teaches slopes that are made of noise, along
+    which a window that has the column would be filled.
     """
+    few = (~np.isnan(values)).sum(axis=0) < FEWEST_TAUGHT
     if isinstance(model, FactorGaussian):
-        return model
-    covariance = model.covariance.copy()
-    np.fill_diagonal(covariance, np.maximum(np.diag(covariance), SMALLEST_VARIANCE))
+        noise = np.where(few, model.noise + (model.loadings**2).sum(axis=1), model.noise)
+        return replace(model, loadings=np.where(few[:, None], 0.0, model.loadings), noise=noise)
+    variance = np.maximum(np.diag(model.covariance), SMALLEST_VARIANCE)
+    covariance = np.where(few | few[:, None], 0.0, model.covariance)
+    np.fill_diagonal(covariance, variance)
     return replace(model, covariance=covariance)
 
 

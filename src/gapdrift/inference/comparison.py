@@ -226,9 +226,29 @@ def reference_error(profile: Profile, reference: Evidence, window: Evidence) -> 
         ratio[block] = (two / n + two**2 / (one * m) + (one - two) ** 2 / one * unlearned) / said
     one, two = pairs
     completion = (one - two) ** 2 * (1.0 - one) / (one * (2.0 - one)) / profile.n_learned
-    ratio[layout.dependence] += completion / ((one * m + two * n) / (m + n) * (1.0 / m + 1.0 / n))
+    by_squares = _error_of_squares(profile, reference, q[profile.paired], p[profile.paired])
+    ratio[layout.dependence] += (completion + by_squares) / ((one * m + two * n) / (m + n) * (1.0 / m + 1.0 / n))
     ratio[layout.bins] += changed**2 / min(len(profile.donors), N_AVERAGED) / (1.0 / m + 1.0 / n)
     return np.sqrt(np.maximum(ratio, 1.0))
+
+
+def _error_of_squares(profile: Profile, reference: Evidence, q: Vector, p: Vector) -> Vector:
+    """What products vary by besides where a column is observed that was missing, beside one that comes to be missing.
+
+    Their product is told there by the square of the first one, x_i^2 S_ij / S_ii, and S_ii is known from a share q_i of
+    the reference's rows only. With shares p of the window, of Gaussian scores with the correlation r, that varies the
+    mean of the product by 2 r^2 (p_i (1 - p_j))^2 / (q_i m), over the variance 1 + r^2 of a product. The reference's
+    own rows, a share q_i (1 - q_j) of which is told like this, say that much of it.
+    """
+    first, second = profile.layout.pairs
+    covariance = (reference.sums["scatter"] + reference.sums["hidden"]) / reference.n_rows
+    deviation = np.sqrt(np.maximum(np.diag(covariance), SMALLEST_VARIANCE))
+    squared = np.minimum((covariance[first, second] / (deviation[first] * deviation[second])) ** 2, 1.0)
+    found = np.zeros(len(first))
+    for one, two in ((first, second), (second, first)):
+        more = np.maximum((p[one] * (1.0 - p[two])) ** 2 - (q[one] * (1.0 - q[two])) ** 2, 0.0)
+        found += more / (q[one] * reference.n_rows)
+    return np.where(first == second, 0.0, found * 2.0 * squared / (1.0 + squared))
 
 
 def shares_of_pairs(profile: Profile, *sides: Evidence) -> list[Vector]:

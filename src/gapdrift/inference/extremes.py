@@ -59,7 +59,7 @@ def with_extremes(
             p_value = float(less_surely(np.array([p_value]), explained[place])[0])
             left = 1.0 if chance < NO_CHANCE else 1.0 - EXTREMES_SHARE
             both = min(sidak(test.p_value, 1.0 / left), sidak(p_value, 1.0 / EXTREMES_SHARE))
-            found[place] = test._replace(p_value=both)
+            found[place] = test._replace(p_value=both, summed=test.p_value)
     return found
 
 

@@ -40,6 +40,9 @@ VALUES_SHARE = 0.9
 BINS_WEIGHT, INTERACTIONS_WEIGHT = 0.5, 0.4
 """Weights of these tests, where that of location, of dependence and of distributions is 1."""
 
+MOVED = 0.05
+"""p-value of a column's own values up to which products with it, but for plain ones, are laid to no other column."""
+
 USUAL_BOUND = 1.96
 """Standard deviations beyond which an entry alarms at 0.05."""
 
@@ -118,8 +121,12 @@ def feature_tests(comparison: Comparison) -> FeatureTests:
     Expected scores of a column move where a column moves that it depends on, so that they blame no column.
 
     A product of two columns or three is laid to one of them only where it is surer to have moved than each of the
-    others by itself. The effect size is that of the surest: of the column's own values (`ColumnTest`), or of a product,
-    in products of standard deviations, which for two columns is about the change of their correlation.
+    others by itself. Where two columns follow each other closely, a plain shift of one shows in their products more
+    surely than in itself: so plain products count by their correlation as well, which no shift of a single column
+    moves, and others only where none of the other columns seems to have moved at all.
+
+    The effect size is that of the surest: of the column's own values (`ColumnTest`), or of a product, in products of
+    standard deviations, which for two columns is about the change of their correlation.
     """
     profile, observed = comparison.profile, comparison.observed
     own = np.array([1.0 if test is None else test.p_value for test in observed.columns])
@@ -143,7 +150,8 @@ def _products_of(crossed: CrossedTest, column: int, own: Vector) -> list[tuple[f
         if len(entries):
             columns = crossed.columns[entries]
             others = np.where(columns == column, 1.0, own[columns]).min(axis=1)
-            p_values = np.where(crossed.p_values[entries] < others, crossed.p_values[entries], 1.0)
+            is_laid = (crossed.relation[entries] < others) & (crossed.is_plain[entries] | (others > MOVED))
+            p_values = np.where(is_laid, crossed.relation[entries], 1.0)
             surest = int(p_values.argmin())
             found.append((sidak(float(p_values[surest]), len(entries)), float(crossed.effects[entries[surest]])))
     return found

@@ -48,6 +48,12 @@ Such as a spread that depends on a number by whose size cells are missing, or de
 ENOUGH_OTHERS = 10
 """Functions of columns from which their scatter tells how much each of them varies by chance."""
 
+MOST_USUAL = 2.0
+"""Mean square of standardised differences that others vary by beside missing cells, at most."""
+
+MOST_SCATTER = 3.0
+"""Times its own deviation that such a mean square scatters, at most."""
+
 MEDIAN_DEVIATION = 0.6745
 """Median absolute deviation of a normal distribution of variance 1."""
 
@@ -198,7 +204,8 @@ def _in_common(away: Matrix, usable: Mask, squared: Matrix) -> tuple[float, Matr
     -----
     Where columns are missing at large values of themselves, others vary more there, and all mean squares are larger
     than 1. So the mean square of one u or w is compared with that of all, and its deviation is at least theirs, where
-    there are enough to tell.
+    there are enough to tell. That of all is taken to be 2 at most, and three times their own deviation: where columns
+    follow each other closely, all of them move with the one that selects cells, and none of them stands out.
     """
     in_common = np.zeros(away.shape)
     numbers = usable.sum(axis=1)
@@ -210,9 +217,9 @@ def _in_common(away: Matrix, usable: Mask, squared: Matrix) -> tuple[float, Matr
     deviation = np.sqrt(2.0 * ((chosen @ squared) * chosen).sum(axis=1)) / number
     usual = 1.0
     if len(tested) >= ENOUGH_OTHERS:
-        usual = max(float(np.median(mean_square)), 1.0)
+        usual = float(np.clip(np.median(mean_square), 1.0, MOST_USUAL))
         scatter = float(np.median(np.abs(mean_square - np.median(mean_square)))) / MEDIAN_DEVIATION
-        deviation = np.maximum(deviation, scatter)
+        deviation = np.maximum(deviation, np.minimum(scatter, MOST_SCATTER * deviation))
     p_values = gamma_tail((mean_square - usual) / deviation, 2.0 * deviation / usual)
     adjusted = sidak_all(p_values, len(tested))
     on_average = np.sqrt(np.maximum(mean_square - 1.0, 0.0))

@@ -17,6 +17,7 @@ from gapdrift._typing import Indices, Mask, Matrix, Vector
 from gapdrift.counting.observed import STEPS, TRIPLE_REACH, CrossedSums
 from gapdrift.inference.combination import sidak
 from gapdrift.inference.contrast import MAX_KURTOSIS, MAX_SKEWNESS, tail_p_values
+from gapdrift.inference.correlations import fisher, observed_correlations
 from gapdrift.inference.null import SMALLEST_EIGENVALUE, shape_of
 from gapdrift.persistence.records import INFINITE, expect, expect_shape, stored
 from gapdrift.tables.histograms import HistogramAxis
@@ -85,10 +86,19 @@ class ColumnTest(NamedTuple):
     effect_size : float
         Numbers: difference of the means of normal scores of the reference, or of their standard deviations, whichever
         is larger. Categories: the share of values that would have to change.
+    summed : float or None
+        p-value that counts in a sum over columns, where it is another one: the share of the outermost values, which
+        hardly ever tell anything, would be missing in the sum over many columns.
     """
 
     p_value: float
     effect_size: float
+    summed: float | None = None
+
+    @property
+    def in_sum(self) -> float:
+        """p-value that counts in a sum over columns."""
+        return self.p_value if self.summed is None else self.summed
 
 
 @stored
@@ -137,6 +147,9 @@ class CrossedTest(NamedTuple):
         Input columns of each entry, one of them twice where there are two.
     is_plain : (entries,) array of bool
         Plain products of two scores, of which dependence is made up as well.
+    relation : (entries,) array
+        p-values of the relation of the columns: of plain products the larger one of that of the product and that of
+        their correlation, which no mean or spread of a single column moves. Of the others as they are.
     """
 
     p_values: Vector
@@ -144,6 +157,7 @@ class CrossedTest(NamedTuple):
     effects: Vector
     columns: Indices
     is_plain: Mask
+    relation: Vector
 
 
 def column_tests(
@@ -468,7 +482,12 @@ def crossed_test(
     scales = np.where((is_triple >= 0) & (is_triple < len(one)), STEPS**3, STEPS**2)
     is_plain = np.zeros(len(score), dtype=bool)
     is_plain[: len(first)] = second < crossed.n_columns
-    return CrossedTest(p_values, usable, np.abs(after - before) / scales, columns, is_plain)
+    plain = np.flatnonzero(is_plain)
+    entries = np.column_stack([first[plain], second[plain]])
+    sides = (observed_correlations(side["crossed"], owner, entries) for side in (reference, window))
+    relation = p_values.copy()
+    relation[plain] = np.maximum(p_values[plain], fisher(*sides))
+    return CrossedTest(p_values, usable, np.abs(after - before) / scales, columns, is_plain, relation)
 
 
 def _means(crossed: CrossedSums, sums: Sums, first: Indices, second: Indices) -> tuple[Vector, Vector]:

@@ -3,7 +3,6 @@
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import erfc
 
 from gapdrift._typing import Indices, Mask, Vector
 from gapdrift.counting.evidence import Evidence
@@ -12,6 +11,7 @@ from gapdrift.counting.statistics import sums_of
 from gapdrift.inference.combination import sidak_all
 from gapdrift.inference.comparison import Comparison
 from gapdrift.inference.contrast import entry_p_values
+from gapdrift.inference.correlations import Correlations, fisher, observed_correlations
 from gapdrift.inference.findings import holm
 from gapdrift.inference.observed import crossed_owner, product_entries
 from gapdrift.inference.parts import sound_products
@@ -21,9 +21,6 @@ __all__ = ["PairSide", "PairTest", "pair_tests"]
 
 CLEAR = 0.001
 """p-value below which a correlation changed, although something else of the pair changed more surely."""
-
-CERTAIN = 1.0 - 1e-6
-"""Largest correlation: that of copies has no z."""
 
 MAX_PAIRS = 20
 """Pairs that are returned, at most: the surest."""
@@ -68,13 +65,6 @@ class Products(NamedTuple):
     is_straight: Mask
 
 
-class Correlations(NamedTuple):
-    """Correlations of pairs on one side, and the rows that they rest on."""
-
-    values: Vector
-    n_rows: Vector
-
-
 class PairTest(NamedTuple):
     """Test of the relation of two input columns.
 
@@ -116,7 +106,7 @@ def pair_tests(comparison: Comparison) -> list[PairTest]:
         return []
     correlate = _observed_correlations if crossed.is_whole else _expected_correlations
     before, after = (correlate(comparison, crossed, evidence, tested.entries) for evidence in _sides(comparison))
-    p_values = np.maximum(tested.p_values, _fisher(before, after))
+    p_values = np.maximum(tested.p_values, fisher(before, after))
     places = tested.places
     owner = comparison.profile.owner[places]
     low, high = owner.min(axis=1), owner.max(axis=1)
@@ -132,7 +122,7 @@ def pair_tests(comparison: Comparison) -> list[PairTest]:
     change = np.abs(after.values - before.values)[surest]
     chosen = np.lexsort((-change, found))[:MAX_PAIRS].tolist()
     straight = (correlate(comparison, crossed, evidence, places[surest]) for evidence in _sides(comparison))
-    is_straight = tested.is_straight[surest] | (_fisher(*straight) < CLEAR)
+    is_straight = tested.is_straight[surest] | (fisher(*straight) < CLEAR)
     side_of = _observed_side if crossed.is_whole else _expected_side
     return [
         PairTest(
@@ -152,14 +142,6 @@ def _sides(comparison: Comparison) -> tuple[Evidence, Evidence]:
     return comparison.reference, comparison.window
 
 
-def _fisher(before: Correlations, after: Correlations) -> Vector:
-    """p-values of the change of correlations, by Fisher's z; 1 where there are too few rows."""
-    rows = np.stack([before.n_rows, after.n_rows]) - 3.0
-    shift = np.arctanh(np.clip(after.values, -CERTAIN, CERTAIN)) - np.arctanh(np.clip(before.values, -CERTAIN, CERTAIN))
-    found: Vector = erfc(np.abs(shift) / np.sqrt(2.0 * (1.0 / np.maximum(rows, 1.0)).sum(axis=0)))
-    return np.where(rows.min(axis=0) > 0.0, found, 1.0)
-
-
 def _observed_products(comparison: Comparison, crossed: CrossedSums) -> Products:
     first, second = product_entries(crossed)
     tests, owner = comparison.observed.crossed, crossed_owner(crossed)
@@ -174,16 +156,7 @@ def _observed_products(comparison: Comparison, crossed: CrossedSums) -> Products
 def _observed_correlations(
     _comparison: Comparison, crossed: CrossedSums, evidence: Evidence, entries: Indices
 ) -> Correlations:
-    matrix, owner = evidence.sums["crossed"], crossed_owner(crossed)
-    (one, two), (of_one, of_two) = entries.T, len(owner) + owner[entries.T]
-    n_rows = matrix[of_one, of_two]
-    safe = np.maximum(n_rows, 1.0)
-    covariance = matrix[one, two] / safe - (matrix[one, of_two] / safe) * (matrix[two, of_one] / safe)
-    own = np.arange(len(owner))
-    n_own = np.maximum(matrix[len(owner) + owner, len(owner) + owner], 1.0)
-    variance = matrix[own, own] / n_own - (matrix[own, len(owner) + owner] / n_own) ** 2
-    spread = np.sqrt(np.maximum(variance, 0.0))
-    return Correlations(covariance / np.maximum(spread[one] * spread[two], 1e-9), n_rows)
+    return observed_correlations(evidence.sums["crossed"], crossed_owner(crossed), entries)
 
 
 def _observed_side(_comparison: Comparison, crossed: CrossedSums, evidence: Evidence, places: Indices) -> PairSide:

@@ -434,10 +434,10 @@ def merge_bins(shares: Vector, n_rows: int, centres: Matrix) -> Matrix:
 def distributions_part(comparison: Comparison) -> tuple[Component | None, float]:
     """Test of the distribution of each column, by its observed cells; and its effect size."""
     tests = {place: test for place, test in enumerate(comparison.observed.columns) if test is not None}
-    p_values = np.array([test.p_value for test in tests.values()])
+    p_values, in_sum = (np.array([getattr(test, kind) for test in tests.values()]) for kind in ("p_value", "in_sum"))
     places = np.array(list(tests), dtype=np.intp)
-    found = comparison.observed_null.distributions_test(p_values, places, _closer(comparison, places))
-    return found, min(tests.values()).effect_size if tests else 0.0
+    found = comparison.observed_null.distributions_test(p_values, in_sum, places, _closer(comparison, places))
+    return found, min(tests.values(), key=lambda test: test.p_value).effect_size if tests else 0.0
 
 
 def _closer(comparison: Comparison, columns: Indices) -> float:
