@@ -119,7 +119,7 @@ def _first_donor(profile, values):
 
 
 def observed_products(scores, missing, owner, is_number):
-    """`gapdrift.counting.observed`, for one row: products of two of u, w and o, of three u and three o, of c, s and o.
+    """`gapdrift.counting.observed`, of one row: products of u, w and o, of three u, of c, s and o, of two u and an o.
 
     ``scores`` is centred and has anything in its missing matrix columns.
     """
@@ -140,7 +140,12 @@ def observed_products(scores, missing, owner, is_number):
     there = [present[owner[i]] for i in numbers]
     waves = [round(32 * wave(a)) * o for wave in (math.cos, math.sin) for a, o in zip(angles, there, strict=True)]
     rings = np.array([[one * two for two in (*waves, *there)] for one in (*waves, *there)])
-    return products, np.array(triples).reshape(-1, 2).T, rings
+    pairs = [(i, j) for i, j in combinations(range(len(scores)), 2) if owner[i] != owner[j]]
+    joint = [
+        [[steps[i] * steps[j] * o for o in present] for i, j in pairs],
+        [[present[owner[i]] * present[owner[j]] * o for o in present] for i, j in pairs],
+    ]
+    return products, np.array(triples).reshape(-1, 2).T, rings, np.array(joint)
 
 
 def concept_functions(place, is_number, missing):

@@ -28,8 +28,9 @@ def test_sums_are_those_of_the_products_of_single_rows():
     ]
     sums = reference._counter.count([rows], len(rows))
     np.testing.assert_array_equal(sums["crossed"], sum(products for products, *_ in expected))
-    np.testing.assert_array_equal(sums["triples"], sum(triples for _, triples, _ in expected))
-    np.testing.assert_array_equal(sums["rings"], sum(rings for *_, rings in expected))
+    np.testing.assert_array_equal(sums["triples"], sum(triples for _, triples, *_ in expected))
+    np.testing.assert_array_equal(sums["rings"], sum(rings for *_, rings, _ in expected))
+    np.testing.assert_array_equal(sums["joint"], sum(joint for *_, joint in expected))
 
 
 @pytest.mark.parametrize(("n_columns", "n_triples"), [(2, 0), (3, 1), (MAX_TRIPLED, 120), (MAX_TRIPLED + 1, 0)])
@@ -37,6 +38,8 @@ def test_products_of_three_are_those_of_few_columns(n_columns, n_triples):
     owner = np.arange(n_columns)
     crossed = CrossedSums(owner, np.zeros(n_columns, dtype=bool), n_columns)
     assert crossed.zeros()["triples"].shape == (2, n_triples)
+    n_pairs = n_columns * (n_columns - 1) // 2 if n_triples else 0
+    assert crossed.zeros()["joint"].shape == (2, n_pairs, n_columns if n_pairs else 0)
     assert crossed.zeros()["crossed"].shape == (3 * n_columns, 3 * n_columns)
 
 

@@ -223,3 +223,35 @@ def test_one_column_that_selects_cells_stands_out_among_others_that_follow_it():
     assert changed.observed.mechanism.together < 1e-6
     assert changed.observed.mechanism.in_common[1:].min() > 1.0
     assert calm.observed.mechanism.together > 0.001
+
+
+def two_categories(n_rows, rng, *, selected):
+    one, two = rng.integers(2, size=(2, n_rows))
+    differ = one ^ two
+    number = rng.normal(size=n_rows) * (1 + differ) + 2 * differ
+    number[rng.random(n_rows) < (np.where(differ == 1, 0.7, 0.1) if selected else 0.4)] = np.nan
+    return {"one": np.array(["n", "y"])[one], "two": np.array(["n", "y"])[two], "number": number}
+
+
+def product_of_numbers(n_rows, rng, *, selected):
+    rows = rng.normal(size=(n_rows, 3))
+    product = rows[:, 0] * rows[:, 1]
+    rows[:, 2] += product
+    rows[rng.random(n_rows) < (1.0 / (1.0 + np.exp(0.5 - 1.5 * product)) if selected else 0.4), 2] = np.nan
+    return rows
+
+
+@pytest.mark.parametrize("draw", [two_categories, product_of_numbers])
+def test_cells_that_come_to_be_missing_by_what_two_columns_are_together_are_no_drift_of_values(draw):
+    """Neither of the two tells by itself which cells are missing, nor what the column is."""
+    calm, found, changed = [], [], []
+    for seed in range(15):
+        rng = np.random.default_rng(seed)
+        detector = gd.DriftDetector(random_state=seed).fit(draw(1_000, rng, selected=False))
+        results = [detector.test(draw(1_000, rng, selected=selected)) for selected in (True, False)]
+        calm.append(results[0].values.p_value)
+        found.append(parts_of(results[0])["conditions"])
+        changed.append(parts_of(results[1])["conditions"])
+    assert (np.array(calm) < 0.05).sum() <= 3
+    assert max(found) < 1e-3
+    assert min(changed) > 1e-3

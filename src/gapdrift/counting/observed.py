@@ -13,8 +13,8 @@ With z the centred normal scores of a row, o its observed cells, and everything 
 
 The sums over rows of all products of two of these give, over the rows that have both cells, the means of u_i and w_i
 and how u_i, w_i and o_i depend on u_j, w_j and o_j: skewness, spread of one number along another, tails that go
-together, and whether values are missing at random. Where columns are few, products of two c and s, and of three u, are
-added up as well.
+together, and whether values are missing at random. Where columns are few, products of two c and s, of three u, and of
+two u and the o of a third column are added up as well: cells may be missing by what two columns are together.
 
 All are whole numbers so small that sums of them are exact.
 """
@@ -132,11 +132,20 @@ class CrossedSums:
         kept = (first < second) & (second < third) & (a != b) & (b != c) & (a != c)
         return first[kept], second[kept], third[kept]
 
+    @cached_property
+    def joint(self) -> tuple[Indices, Indices]:
+        """First and second of each two matrix columns, of different input columns, that may select cells together."""
+        few = 2 <= self.n_columns <= MAX_TRIPLED and self.n_inputs > 2
+        first, second = np.triu_indices(self.n_columns if few else 0, 1)
+        kept = self.owner[first] != self.owner[second]
+        return first[kept].astype(np.intp), second[kept].astype(np.intp)
+
     def zeros(self) -> dict[str, NDArray[np.float64]]:
         """Sums over no rows."""
         n_waves = 3 * len(self.numbers) if len(self.rings[0]) else 0
         return {
             "crossed": np.zeros((self.size, self.size)),
+            "joint": np.zeros((2, len(self.joint[0]), self.n_inputs if len(self.joint[0]) else 0)),
             "rings": np.zeros((n_waves, n_waves)),
             "triples": np.zeros((2, len(self.triples[0]))),
         }
@@ -181,8 +190,19 @@ class CrossedSums:
             cross(rows, sums["crossed"])
         if len(self.rings[0]):
             cross(self.waves(rows), sums["rings"])
+        if len(self.joint[0]):
+            self._add_joint(rows, sums["joint"])
         if len(self.triples[0]):
             triple(rows, self.size - self.n_inputs + self.owner, *self.triples, sums["triples"])
+
+    def _add_joint(self, rows: Single, joint: NDArray[np.float64]) -> None:
+        """Add the products of two u with each o, and the rows that have the two and each column."""
+        present = rows[:, self.size - self.n_inputs :]
+        for start in range(0, len(rows), CROSSED_ROWS):
+            part = slice(start, start + CROSSED_ROWS)
+            for layer, columns in enumerate((rows[part, : self.n_columns], present[part][:, self.owner])):
+                products = columns[:, self.joint[0]] * columns[:, self.joint[1]]
+                joint[layer] += np.dot(products.T, present[part])
 
 
 def _choose(is_category: Mask) -> Indices:

@@ -156,8 +156,8 @@ def make_comparison(
     crossed = CrossedSums(profile.owner, profile.is_category, len(axes))
     mechanism = Mechanism.unchanged(len(axes))
     if crossed.size:
-        both = reference.sums["crossed"], window.sums["crossed"]
-        mechanism = mechanism_test(crossed, crossed_shape, *both, (reference.n_rows, window.n_rows))
+        n_rows = reference.n_rows, window.n_rows
+        mechanism = mechanism_test(crossed, crossed_shape, reference.sums, window.sums, n_rows)
     explained = explained_by(mechanism)
     counts = cell_counts(axes, (reference.sums["cells"], reference.facts), (window.sums["cells"], window.facts))
     columns = column_tests(axes, counts, mechanism.of_own)

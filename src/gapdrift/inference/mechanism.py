@@ -8,12 +8,15 @@ from scipy.special import ndtr, ndtri
 from gapdrift._typing import Indices, Mask, Matrix, Vector
 from gapdrift.counting.observed import FREQUENCY, STEPS, CrossedSums
 from gapdrift.inference.combination import gamma_tail, sidak_all
+from gapdrift.inference.contrast import SMALLEST_VARIANCE
 from gapdrift.inference.observed import (
     MIN_COMMON_ROWS,
     MIN_VALUES,
     ROWS_PER_HEAVINESS,
     CrossedShape,
+    Sums,
     crossed_owner,
+    product_entries,
 )
 
 __all__ = ["UNSEEN_CORRELATION", "Mechanism", "explained_by", "mechanism_test"]
@@ -106,7 +109,7 @@ class Mechanism(NamedTuple):
 
 
 def mechanism_test(
-    crossed: CrossedSums, shape: CrossedShape, reference: Matrix, window: Matrix, n_rows: tuple[int, int]
+    crossed: CrossedSums, shape: CrossedShape, reference: Sums, window: Sums, n_rows: tuple[int, int]
 ) -> Mechanism:
     """Whether each input column is missing at the same values of the others on both sides.
 
@@ -114,8 +117,8 @@ def mechanism_test(
     ----------
     crossed : CrossedSums
     shape : CrossedShape
-    reference, window : (size, size) arrays
-        Sums of products.
+    reference, window : dict
+        Sums of `CrossedSums`.
     n_rows : pair of int
         Of reference and window.
 
@@ -123,15 +126,18 @@ def mechanism_test(
     -----
     For u and w of another column, the mean over rows that have this column less the mean over all rows is compared
     between the sides. Under MCAR it is 0 on both, whatever the rates. For each u and w the sum of the squared
-    standardised differences over all columns is tested as well.
+    standardised differences over all columns is tested as well. Where columns are few, products of two u are compared
+    likewise: cells may be missing by what two columns are together, such as a number in one of two groups.
     """
     size, owner = crossed.n_columns + len(crossed.numbers), crossed_owner(crossed)
     if not size:
         return Mechanism.unchanged(crossed.n_inputs)
+    by_two = _by_two(crossed, shape, reference, window)
+    one, two = reference["crossed"], window["crossed"]
     few = np.maximum(MIN_MISSING, shape.own_kurtosis * ROWS_PER_HEAVINESS)[:, None]
     # What selects the few cells that a column's distribution is compared by must be seen where that is.
     least = np.where(shape.own_kurtosis <= LIGHT, MIN_VALUES, MIN_COMMON_ROWS)[:, None]
-    before, after = (_shifts(crossed, matrix, few, least) for matrix in (reference, window))
+    before, after = (_shifts(crossed, matrix, few, least) for matrix in (one, two))
     total = np.maximum(before.n_rows + after.n_rows, 1.0)
     pooled = (before.variance * before.n_rows + after.variance * after.n_rows) / total
     factor = before.factor + after.factor + _by_number(before, after, few)
@@ -143,21 +149,27 @@ def mechanism_test(
     tails = np.where(usable, 2.0 * ndtr(-away), 1.0)
     numbers = usable.sum(axis=0)
     p_values = np.where(numbers > 0, sidak_all(tails.min(axis=0), np.maximum(numbers, 1)), 1.0)
-    bent = (away[crossed.n_columns :] * _bend(crossed, reference)).max(axis=0, initial=0.0)
+    is_tested = by_two.p_values < 1.0
+    p_values = np.where(is_tested, sidak_all(np.minimum(p_values, by_two.p_values), 2.0), p_values)
+    bent = (away[crossed.n_columns :] * _bend(crossed, one)).max(axis=0, initial=0.0)
+    bent = np.maximum(bent, np.where(by_two.p_values < CHANGED, by_two.away, 0.0))
     plain = (np.where(usable, factor, 0.0) * np.maximum(away**2 - 1.0, 0.0))[: crossed.n_columns]
     moved = np.sqrt(plain.max(axis=0, initial=0.0))
-    together, common = _in_common(away, usable, _common_missing(size, (reference, window), n_rows))
+    together, common = _in_common(away, usable, _common_missing(size, (one, two), n_rows))
     in_common = common.max(axis=0)
     changed = (p_values < CHANGED) | (in_common > 0.0)
     bent, moved = np.where(changed, bent, 0.0), np.where(changed, moved, 0.0)
     # A mean over rows that have the column, in its own standard deviations instead of those of its shift.
-    n_values = (np.diagonal(matrix[size:, size:]) for matrix in (reference, window))
+    n_values = (np.diagonal(matrix[size:, size:]) for matrix in (one, two))
     scale = sum(1.0 / np.maximum(number, 1.0) for number in n_values)
     beyond = BEYOND_CORRELATION * (1.0 + 2.0 * away * np.sqrt(np.where(usable, factor, 0.0)))
-    related = beyond * _related(crossed, reference + window, shape.own_kurtosis)
+    related = beyond * _related(crossed, one + two, shape.own_kurtosis)
     related = np.clip(related, UNSEEN_CORRELATION, BEYOND_CORRELATION)
     passed_on = related * np.sqrt(np.where(usable, factor, 0.0) / scale)
     of_own = (np.maximum(common, np.where(_is_changed(p_values), away, 0.0)) * passed_on).max(axis=0)
+    # How far a column follows what two others are together is not known: as far as it can.
+    by_both = BEYOND_CORRELATION * by_two.passed_on / np.sqrt(scale)
+    of_own = np.maximum(of_own, np.where(_is_changed(p_values) & (by_two.p_values < CHANGED), by_both, 0.0))
     along = crossed.columns[plain.argmax(axis=0)]
     return Mechanism(p_values, bent, moved, along, together, in_common, of_own)
 
@@ -353,6 +365,72 @@ def _gaussian_variances(folded: Matrix) -> tuple[Matrix, Matrix]:
     """Variances of u and of w of a Gaussian with these means of w."""
     wave = np.clip(1.0 - folded, MIN_WAVE, 1.0 - MIN_WAVE)
     return -2.0 * np.log(wave) / FREQUENCY**2, np.maximum(0.5 * (1.0 + wave**4) - wave**2, MIN_WAVE)
+
+
+class _ByTwo(NamedTuple):
+    """Whether columns are missing at the same values of two others together: (input columns,) arrays.
+
+    Parameters
+    ----------
+    p_values
+        1 where nothing is tested.
+    away
+        Largest standardised difference.
+    passed_on
+        The same over the standard deviation of one row, the largest.
+    """
+
+    p_values: Vector
+    away: Vector
+    passed_on: Vector
+
+
+def _by_two(crossed: CrossedSums, shape: CrossedShape, reference: Sums, window: Sums) -> _ByTwo:
+    first, second = crossed.joint
+    if not len(first):
+        nothing = np.zeros(crossed.n_inputs)
+        return _ByTwo(np.ones(crossed.n_inputs), nothing, nothing)
+    size = crossed.n_columns + len(crossed.numbers)
+    place_of = np.zeros((size, size), dtype=np.intp)
+    entries = product_entries(crossed)
+    place_of[entries] = np.arange(len(entries[0]))
+    own = place_of[first, second]
+    variance, kurtosis = shape.variance[own], shape.kurtosis[own]
+    few = np.maximum(MIN_MISSING, kurtosis * ROWS_PER_HEAVINESS)[:, None]
+    before, after = (_shifts_of_two(crossed, side, variance, few) for side in (reference, window))
+    factor = before.factor + after.factor + _by_number(before, after, few)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        score = (after.shift - before.shift) / np.sqrt(variance[:, None] * factor)
+    columns = np.arange(crossed.n_inputs)
+    usable = np.isfinite(score) & np.isfinite(factor) & (variance > SMALLEST_VARIANCE)[:, None]
+    usable &= (crossed.owner[first][:, None] != columns) & (crossed.owner[second][:, None] != columns)
+    usable &= _tells(before, after) & _tells(after, before)
+    away = np.abs(np.where(usable, score, 0.0))
+    numbers = usable.sum(axis=0)
+    smallest = 2.0 * ndtr(-away.max(axis=0))
+    p_values = np.where(numbers > 0, sidak_all(smallest, np.maximum(numbers, 1)), 1.0)
+    passed_on = (away * np.sqrt(np.where(usable, factor, 0.0))).max(axis=0)
+    return _ByTwo(p_values, away.max(axis=0), passed_on)
+
+
+def _shifts_of_two(crossed: CrossedSums, sums: Sums, variance: Vector, few: Matrix) -> _Shifts:
+    """As `_shifts`, of products of two u."""
+    size = crossed.n_columns + len(crossed.numbers)
+    matrix, (joint, counts) = sums["crossed"], sums["joint"]
+    first, second = crossed.joint
+    all_rows = matrix[size + crossed.owner[first], size + crossed.owner[second]]
+    with_all = np.maximum(counts, 1.0)
+    shift = joint / with_all - (matrix[first, second] / np.maximum(all_rows, 1.0))[:, None]
+    known = 1.0 / with_all - 1.0 / np.maximum(all_rows, 1.0)[:, None]
+    factor = np.where(counts >= MIN_COMMON_ROWS, known, np.inf)
+    lost = all_rows[:, None] - counts
+    factor = np.where(lost < few, np.where(lost < MIN_MISSING, 0.0, np.inf), factor)
+    rate = lost / np.maximum(all_rows, 1.0)[:, None]
+    present = matrix[size:, size:]
+    alone = np.diagonal(present)[crossed_owner(crossed)][:, None] - present[crossed_owner(crossed)]
+    wider = _wider(crossed, matrix, alone)
+    factor *= rate + (1.0 - rate) * wider[first] * wider[second]
+    return _Shifts(np.where(lost < few, 0.0, shift), factor, lost, variance, all_rows)
 
 
 def explained_by(mechanism: Mechanism) -> Vector:
