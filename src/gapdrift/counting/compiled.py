@@ -10,7 +10,16 @@ from gapdrift.counting import statistics
 from gapdrift.counting.observed import FOLDED, MAX_STEPS_OBSERVED, STEPS
 from gapdrift.counting.patterns import N_PROBES, SLOT_BITS
 
-__all__ = ["add_crossed", "add_products", "add_triples", "count_rows", "fill_rows", "read_rows", "scan_numbers"]
+__all__ = [
+    "add_crossed",
+    "add_products",
+    "add_triples",
+    "count_rows",
+    "fill_rows",
+    "fill_waves",
+    "read_rows",
+    "scan_numbers",
+]
 
 add_products = numba.njit(cache=True, nogil=True)(statistics.add_products)
 """The products of expected scores. Not called by `count_rows`, whose stored code would not notice changes."""
@@ -21,6 +30,19 @@ add_crossed = numba.njit(cache=True, nogil=True)(observed_cells.add_crossed)
 
 add_triples = numba.njit(cache=True, nogil=True)(observed_cells.add_triples)
 """The products of three observed cells, likewise."""
+
+
+@numba.njit(cache=True, nogil=True)
+def fill_waves(rows: Any, numbers: Any, present: Any, cosines: Any, sines: Any, found: Any) -> None:
+    """As `gapdrift.counting.observed.fill_waves`, cell by cell."""
+    size = len(numbers)
+    for row in range(rows.shape[0]):
+        for place in range(size):
+            there, step = rows[row, present[place]], int(abs(rows[row, numbers[place]]))
+            found[row, place] = cosines[step] * there
+            found[row, size + place] = sines[step] * there
+            found[row, 2 * size + place] = there
+
 
 KERNEL_ROWS = 512
 """Rows that are handled at once."""

@@ -40,6 +40,7 @@ __all__ = [
     "CrossedSums",
     "add_crossed",
     "add_triples",
+    "fill_waves",
 ]
 
 Single = NDArray[np.float32]
@@ -77,6 +78,9 @@ COSINES, SINES = (np.rint(STEPS * wave(_WAVE)).astype(np.float32) for wave in (n
 
 TRIPLE_REACH = 48.0
 """Steps of the largest score in a product of three."""
+
+JOINT_ROWS = 2_048
+"""The same of products of two scores alone."""
 
 CROSSED_ROWS = 256
 """Rows added up at once: sums of their products fit into the 24 bits of single precision."""
@@ -167,11 +171,12 @@ class CrossedSums:
             found[:, -self.n_inputs :] = ~missing
         return found
 
-    def waves(self, rows: Single) -> Single:
+    def waves(self, rows: Single, code: Any = None) -> Single:
         """c, s and o of the numbers of some rows, one after the other: (rows, 3 numbers)."""
-        steps = np.abs(rows[:, self.numbers]).astype(np.intp)
-        present = rows[:, self.size - self.n_inputs + self.owner[self.numbers]]
-        return np.ascontiguousarray(np.hstack([COSINES[steps] * present, SINES[steps] * present, present]))
+        found = np.empty((len(rows), 3 * len(self.numbers)), dtype=np.float32)
+        fill = fill_waves if code is None else code.fill_waves
+        fill(rows, self.numbers, self.size - self.n_inputs + self.owner[self.numbers], COSINES, SINES, found)
+        return found
 
     def add(self, sums: Mapping[str, NDArray[np.float64]], rows: Single, code: Any = None) -> None:
         """Add rows to sums.
@@ -189,7 +194,7 @@ class CrossedSums:
         if self.size:
             cross(rows, sums["crossed"])
         if len(self.rings[0]):
-            cross(self.waves(rows), sums["rings"])
+            cross(self.waves(rows, code), sums["rings"])
         if len(self.joint[0]):
             self._add_joint(rows, sums["joint"])
         if len(self.triples[0]):
@@ -197,12 +202,16 @@ class CrossedSums:
 
     def _add_joint(self, rows: Single, joint: NDArray[np.float64]) -> None:
         """Add the products of two u with each o, and the rows that have the two and each column."""
-        present = rows[:, self.size - self.n_inputs :]
-        for start in range(0, len(rows), CROSSED_ROWS):
-            part = slice(start, start + CROSSED_ROWS)
-            for layer, columns in enumerate((rows[part, : self.n_columns], present[part][:, self.owner])):
-                products = columns[:, self.joint[0]] * columns[:, self.joint[1]]
-                joint[layer] += np.dot(products.T, present[part])
+        for start in range(0, len(rows), JOINT_ROWS):
+            block = np.ascontiguousarray(rows[start : start + JOINT_ROWS].T)
+            present = block[self.size - self.n_inputs :]
+            for layer, values, (first, second) in ((0, block, self.joint), (1, present, self._joint_inputs)):
+                joint[layer] += np.dot(values[first] * values[second], present.T)
+
+    @cached_property
+    def _joint_inputs(self) -> tuple[Indices, Indices]:
+        """Input columns of `joint`."""
+        return self.owner[self.joint[0]], self.owner[self.joint[1]]
 
 
 def _choose(is_category: Mask) -> Indices:
@@ -227,6 +236,24 @@ def add_crossed(rows: Any, crossed: Any) -> None:
     for start in range(0, len(rows), CROSSED_ROWS):
         block = rows[start : start + CROSSED_ROWS]
         crossed += np.dot(block.T, block)
+
+
+def fill_waves(rows: Any, numbers: Any, present: Any, cosines: Any, sines: Any, found: Any) -> None:
+    """Write c, s and o of some rows.
+
+    Parameters
+    ----------
+    rows : (rows, size) array of single precision
+    numbers, present : (numbers,) arrays of int
+        Places of the u and of the o of each number.
+    cosines, sines : (steps,) arrays
+        c and s of each absolute value of u.
+    found : (rows, 3 numbers) array
+        Written to.
+    """
+    size, steps, there = len(numbers), np.abs(rows[:, numbers]).astype(np.intp), rows[:, present]
+    found[:, :size], found[:, size : 2 * size] = cosines[steps] * there, sines[steps] * there
+    found[:, 2 * size :] = there
 
 
 def add_triples(rows: Any, present: Any, first: Any, second: Any, third: Any, triples: Any) -> None:
