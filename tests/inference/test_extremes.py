@@ -3,6 +3,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 import pytest
+from benchmarks.grammar.nulls import null_case
 from scipy.stats import binom
 
 import gapdrift as gd
@@ -100,3 +101,10 @@ def test_columns_without_numbers_or_facts_are_as_they_are():
     assert with_extremes([test], (labels,), counts, (facts, facts), np.zeros(1)) == [test]
     assert with_extremes([test], (NUMBERS,), counts, (None, facts), np.zeros(1)) == [test]
     assert with_extremes([None], (NUMBERS,), counts, (facts, facts), np.zeros(1)) == [None]
+
+
+def test_values_that_are_too_many_to_be_kept_are_not_taken_for_the_outermost():
+    """A few different numbers in the reference, tens of thousands in the window, of which a part is kept."""
+    reference, window = null_case("drawn 660216").pair(660_000_000)
+    result = gd.DriftDetector(random_state=0).fit(reference).test(window)
+    assert result.values.p_value > 1e-3

@@ -12,7 +12,7 @@ from scipy.special import gammaln
 from gapdrift._typing import Vector
 from gapdrift.inference.combination import sidak
 from gapdrift.inference.observed import ColumnTest, less_surely
-from gapdrift.tables.facts import Facts, Tally
+from gapdrift.tables.facts import Facts, Tally, tally_threshold
 from gapdrift.tables.histograms import HistogramAxis
 
 __all__ = ["extremes_test", "with_extremes"]
@@ -52,8 +52,10 @@ def with_extremes(
         return list(tests)
     found = list(tests)
     for place, (test, axis) in enumerate(zip(tests, axes, strict=True)):
-        if test is not None and axis.edges:
-            sides = reference.tallies[place], window.tallies[place]
+        sides = reference.tallies[place], window.tallies[place]
+        # Of values that are too many to be kept, the outermost need not be among those that are.
+        is_whole = all(tally_threshold(tally) is None for tally in sides)
+        if test is not None and axis.edges and is_whole:
             sizes = float(counts[place][0].sum()), float(counts[place][1].sum())
             p_value, chance = extremes_test(sides, sizes, all_values=bool(axis.values))
             p_value = float(less_surely(np.array([p_value]), explained[place])[0])
