@@ -79,11 +79,11 @@ COSINES, SINES = (np.rint(STEPS * wave(_WAVE)).astype(np.float32) for wave in (n
 TRIPLE_REACH = 48.0
 """Steps of the largest score in a product of three."""
 
-JOINT_ROWS = 2_048
-"""The same of products of two scores alone."""
-
 CROSSED_ROWS = 256
 """Rows added up at once: sums of their products fit into the 24 bits of single precision."""
+
+JOINT_ROWS = 2_048
+"""The same of products of two u, which are no larger than that of a u with itself: 6,400."""
 
 
 class CrossedSums:

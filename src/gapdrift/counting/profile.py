@@ -42,7 +42,7 @@ N_DIRECTIONS = 15
 LEAST_DIRECTION_VARIANCE = 0.05
 """Variance below which a principal direction is not looked at."""
 
-SMALLEST_VARIANCE = 1e-4
+LEAST_VARIANCE = 1e-4
 """Variance of a column's scores, at least: that which a copy of another column keeps beside it."""
 
 FEWEST_TAUGHT = 20
@@ -276,7 +276,7 @@ def _sound(model: GaussianModel, values: Matrix) -> GaussianModel:
     if isinstance(model, FactorGaussian):
         noise = np.where(few, model.noise + (model.loadings**2).sum(axis=1), model.noise)
         return replace(model, loadings=np.where(few[:, None], 0.0, model.loadings), noise=noise)
-    variance = np.maximum(np.diag(model.covariance), SMALLEST_VARIANCE)
+    variance = np.maximum(np.diag(model.covariance), LEAST_VARIANCE)
     covariance = np.where(few | few[:, None], 0.0, model.covariance)
     np.fill_diagonal(covariance, variance)
     return replace(model, covariance=covariance)

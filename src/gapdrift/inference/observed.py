@@ -425,7 +425,7 @@ def ring_products(crossed: CrossedSums, rows: NDArray[np.float32]) -> tuple[Matr
 
 
 def _centred_waves(crossed: CrossedSums, rows: NDArray[np.float32]) -> tuple[NDArray[np.complex128], Matrix]:
-    """C + i s of each number less its mean, 0 where it is missing; and whether it is there."""
+    """Waves c + i s of each number less their mean, 0 where it is missing; and whether it is there."""
     if not len(crossed.rings[0]):
         none = np.zeros((len(rows), 0))
         return none.astype(np.complex128), none
