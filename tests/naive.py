@@ -107,12 +107,13 @@ def _residuals(profile, values, hidden, expect, covariance, n_completions):
 
 
 def _first_donor(profile, values):
-    """A hash of the cells of the observed values in the tables of scores."""
+    """A hash of the cells of the observed values in the tables of scores; a ranked one with the knot at its end."""
     mixers = np.random.default_rng(20_001).integers(2**63, size=len(values), dtype=np.uint64)
     table, total = profile.scores.table, 0
     for column, value in enumerate(values):
         if not math.isnan(value):
             cell = int(table.keys(np.array([[v] for v in values]), np.isnan(values)[:, None])[column, 0])
+            cell = cell // 2 if column in table.ranked else cell
             total += (2 * int(mixers[column]) + 1) * cell
     hashed = (total % 2**64 * 0x9E3779B97F4A7C15 % 2**64) >> 32
     return hashed * len(profile.donors) >> 32

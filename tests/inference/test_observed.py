@@ -160,6 +160,26 @@ def test_flags_that_half_of_the_rows_have_are_calm(seed):
     assert parts_of(result)["interactions"] > 1e-4
 
 
+def test_products_of_which_few_rows_tell_the_variance_are_not_compared_however_many_there_are():
+    """Of 60,000 rows 4,096 are looked at one by one: too few for products of values that one row in 150 has."""
+    smallest, n_tested = [], []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+
+        def draw(n_rows, rng=rng):
+            usual = rng.random((n_rows, 5)) < 0.9935
+            rows = np.column_stack([np.where(usual, 7.0, 3.0 + rng.normal(size=(n_rows, 5))), rng.normal(size=n_rows)])
+            return hidden(rows, 0.3, rng)
+
+        detector = gd.DriftDetector(random_state=seed).fit(draw(60_000))
+        crossed = detector.reference_.comparison(detector.count(draw(40_000))).observed.crossed
+        tested = crossed.usable & ~crossed.is_plain
+        n_tested.append(tested.sum())
+        smallest.append(crossed.p_values[tested].min(initial=1.0))
+    # Each by itself holds its level: the smallest of so many is as small as chance makes it (1 time in 1,000).
+    assert min(smallest) > 1e-3 / max(sum(n_tested), 1)
+
+
 @pytest.mark.parametrize("rate", [0.2, 0.5])
 def test_a_neighbour_of_a_column_that_moved_is_not_named(rate):
     rng = np.random.default_rng(1)

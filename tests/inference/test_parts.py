@@ -4,7 +4,7 @@ from benchmarks.grammar.nulls import null_case
 from scipy.stats import binom
 
 import gapdrift as gd
-from gapdrift.inference.parts import _within, dependence_part, location_part
+from gapdrift.inference.parts import _within, bins_part, dependence_part, location_part
 
 
 def follow_each_other(n_rows, n_columns, rng, correlation):
@@ -44,6 +44,32 @@ def test_the_location_of_columns_that_follow_each_other_holds_its_level_under_ot
     """How columns differ that follow each other is known from rows with both of them only."""
     p_values = location_p_values(60, sizes, rates, lambda n, rng: follow_each_other(n, n_columns, rng, correlation))
     assert (p_values < 0.05).sum() <= binom.isf(1e-3, len(p_values), 0.05)
+
+
+def test_the_location_of_columns_that_are_large_together_holds_its_level_under_other_rates():
+    """Their rows tell less of the mean than Gaussian ones: with the information for the variance 11 of 40 alarmed."""
+
+    def draw(n_rows, rng):
+        return rng.normal(size=(n_rows, 30)) / np.abs(rng.normal(size=(n_rows, 1)))
+
+    p_values = location_p_values(40, (800, 10_000), (0.55, 0.0), draw)
+    assert (p_values < 0.05).sum() <= binom.isf(1e-3, len(p_values), 0.05)
+
+
+def test_bins_of_rows_with_one_observed_number_hold_their_level():
+    """The reference has its knots themselves, windows what lies between: both choose donors by the same cells."""
+    found = []
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        reference, window = (
+            hidden(np.sinh(3.0 * rng.normal(size=(n, 1)) + rng.normal(size=(n, 3))), 0.85, rng) for n in (2_500, 15_000)
+        )
+        detector = gd.DriftDetector(random_state=seed).fit(reference)
+        bins = bins_part(detector.reference_.comparison(detector.count(window)))
+        # Not compared where chance makes missing cells seem to follow other values.
+        found += [bins.p_value] if bins is not None else []
+    assert len(found) > 30
+    assert (np.array(found) < 0.05).sum() <= binom.isf(1e-3, len(found), 0.05)
 
 
 def test_near_copies_among_many_columns_hold_their_level_where_few_cells_are_missing():

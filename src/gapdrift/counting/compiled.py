@@ -60,6 +60,7 @@ def read_rows(  # one loop over rows, so that each is in the cache once
     knots: Any,
     first: Any,
     packed: Any,
+    merged: Any,
     mixer: Any,
     unit: float,
     largest: float,
@@ -84,6 +85,8 @@ def read_rows(  # one loop over rows, so that each is in the cache once
         Of `ScoreTable.first_knots`.
     packed : (columns, cells) array of int
         Score in units, times 256, plus the histogram interval.
+    merged : (columns,) array of uint32
+        Of `ScoreTable.merged`.
     mixer : (columns,) array of uint64
     unit : float
     largest : float
@@ -124,7 +127,7 @@ def read_rows(  # one loop over rows, so that each is in the cache once
             gone = missing[row, owner[column]] if given else values[row, column] != values[row, column]
             cell = np.uint32(cells[column])
             entry = packed[column, cell]
-            mixed += np.uint64(0) if gone else mixer[column] * np.uint64(cell)
+            mixed += np.uint64(0) if gone else mixer[column] * np.uint64(cell >> merged[column])
             scores[row, column] = 0.0 if gone else (entry >> 8) * unit
             code |= np.uint64(gone) << np.uint64(owner[column] & 63)
             bars[column, entry & 255] += not gone

@@ -328,6 +328,7 @@ class Counter:
             bars[column] += np.bincount(intervals.take(cells), minlength=MAX_HISTOGRAM_CELLS)
             # Missing values are in cell 0 as well.
             bars[column, intervals[0]] -= np.count_nonzero(gone)
+        keys >>= self._table.merged[:, None].astype(keys.dtype)
         identity = (keys * self._mixer[:, None]).sum(axis=0, dtype=np.uint64)
         return _Scored(scores, identity, pattern_codes(inputs), lambda rows: inputs[rows])
 
@@ -344,7 +345,7 @@ class Counter:
         units = np.rint(table.scores / UNIT).astype(np.int64)
         packed = (units * 256 + self._intervals).astype(np.int32)
         exact = ranked, starts, np.concatenate([*knots, np.zeros(0)]), first
-        grids = table.low, table.per_step, *exact, packed
+        grids = table.low, table.per_step, *exact, packed, table.merged
         return self.profile.owner, *grids, self._mixer, UNIT, MAX_MAGNITUDE
 
     @cached_property

@@ -109,7 +109,10 @@ class CrossedShape:
     Parameters
     ----------
     variance, skewness, kurtosis : (entries,) arrays
-        In the order of `product_entries`, then those of triples, then those of rings: cosines, then sines.
+        In the order of `product_entries`, then those of triples, then those of rings: cosines, then sines. The kurtosis
+        is infinite where too few rows tell the variance.
+    n_rows : (entries,) array
+        Rows of the reference that tell them: no more than were looked at one by one.
     own_kurtosis : (columns and numbers,) array
         Of each u and w.
     """
@@ -117,14 +120,16 @@ class CrossedShape:
     variance: Vector
     skewness: Vector
     kurtosis: Annotated[Vector, INFINITE]
+    n_rows: Vector
     own_kurtosis: Annotated[Vector, INFINITE]
 
     def check_stored(self) -> None:
         """Check what was read from a file: as many of each."""
         size = len(np.atleast_1d(self.variance))
-        for name in ("variance", "skewness", "kurtosis"):
+        for name in ("variance", "skewness", "kurtosis", "n_rows"):
             expect_shape(getattr(self, name), (size,), name)
         expect(bool(np.all(self.variance >= 0.0)), "variances from 0")
+        expect(bool(np.all(self.n_rows >= 1.0)), "rows that tell them")
         expect_shape(self.own_kurtosis, (-1,), "own kurtosis")
 
     def check_fits(self, crossed: CrossedSums) -> None:
@@ -338,7 +343,7 @@ def crossed_owner(crossed: CrossedSums) -> Indices:
 def describe_crossed(crossed: CrossedSums, rows: NDArray[np.float32]) -> CrossedShape:
     """Distribution of the products in rows of the reference, given by `CrossedSums.rows`."""
     if not crossed.size:
-        return CrossedShape(*(np.zeros(0) for _ in range(4)))
+        return CrossedShape(*(np.zeros(0) for _ in range(5)))
     owner = crossed_owner(crossed)
     values, present = rows[:, : len(owner)].astype(float), rows[:, len(owner) :].astype(float)
     wide = present[:, owner]
@@ -375,8 +380,9 @@ def describe_crossed(crossed: CrossedSums, rows: NDArray[np.float32]) -> Crossed
     heavy, light = (np.minimum(excess, 1e9) + 3.0 for excess in (own_kurtosis, of_bounded))
     apart = np.where(owner[first] == owner[second], 1.0, heavy[first] * heavy[second])
     least = np.concatenate([apart, np.prod([light[part] for part in crossed.triples], axis=0), rings.heaviness]) - 3.0
-    kurtosis = np.where(flat, np.inf, np.maximum(kurtosis, least))
-    return CrossedShape(variance, skewness, kurtosis, own_kurtosis)
+    kurtosis = np.maximum(kurtosis, least)
+    kurtosis[flat | (kurtosis * ROWS_PER_HEAVINESS > n_common)] = np.inf
+    return CrossedShape(variance, skewness, kurtosis, n_common, own_kurtosis)
 
 
 class _Rings(NamedTuple):
@@ -470,11 +476,10 @@ def crossed_test(
         score = (after - before) / np.sqrt(shape.variance * scale)
         skewness = shape.skewness * (1.0 / n**2 - 1.0 / m**2) / scale**1.5
         kurtosis = shape.kurtosis * (1.0 / n**3 + 1.0 / m**3) / scale**2
-        # The variance is that of the reference, known from m rows.
-        kurtosis = kurtosis + 3.0 * (shape.kurtosis + 2.0) / m
+        # The variance is known from the rows of the reference that were looked at one by one.
+        kurtosis = kurtosis + 3.0 * (shape.kurtosis + 2.0) / np.minimum(m, shape.n_rows)
         usable = (np.minimum(m, n) >= MIN_COMMON_ROWS) & (shape.variance > 1e-6) & np.isfinite(score)
         usable &= (np.abs(skewness) <= MAX_SKEWNESS) & (kurtosis <= MAX_KURTOSIS)
-        usable &= shape.kurtosis <= m / ROWS_PER_HEAVINESS
     p_values = np.ones(len(score))
     p_values[usable] = tail_p_values(score[usable], skewness[usable], kurtosis[usable])
     p_values = less_surely(p_values, explained[columns].max(axis=1))

@@ -28,7 +28,6 @@ from gapdrift.inference.observed import (
     MIN_CELL,
     MIN_COMMON_ROWS,
     MIN_VALUES,
-    ROWS_PER_HEAVINESS,
     CrossedShape,
     merge_cells,
     product_entries,
@@ -333,7 +332,7 @@ def _product_p_values(
     """Smallest p-value of products other than plain ones for each draw, and the number of these products."""
     n_others = len(crossed.triples[0]) + 2 * len(crossed.rings[0])
     tested = np.concatenate([product_entries(crossed)[1] >= crossed.n_columns, np.ones(n_others, dtype=bool)])
-    light = (shape.kurtosis <= len(rows) / ROWS_PER_HEAVINESS) & (shape.variance > 1e-6)
+    light = np.isfinite(shape.kurtosis) & (shape.variance > 1e-6)
     places = np.flatnonzero(tested & light)
     places = places[np.unique(np.linspace(0, len(places) - 1, MAX_PRODUCTS).astype(np.intp))] if len(places) else places
     products = _products(crossed, places, rows[chosen])

@@ -6,6 +6,7 @@ import numpy as np
 
 from gapdrift._typing import Indices, Mask, Matrix, Vector
 from gapdrift.counting.evidence import Evidence
+from gapdrift.counting.profile import Profile
 from gapdrift.inference.combination import Component, combine, matched_filter, min_p, sidak, sum_of_squares, wald
 from gapdrift.inference.comparison import Comparison, shares_of_pairs
 from gapdrift.inference.contrast import (
@@ -149,22 +150,25 @@ def _location_under_other_rates(
     Notes
     -----
     Expected scores of a row with observed cells o are S P x, with S the covariance of the scores and P the inverse of
-    its part S_oo. They have the covariance C = S B S, with B the mean of P over the rows of a side. The mean that the
-    reference knows has the covariance B^-1 / L by L rows, and a window sees it by S B: with m rows, from which the
-    model was learned, and n rows of the window the difference of the means has the covariance
-    C_n / n + C_m / m + 2 D / m + D C_m^-1 D / L, with D = C_n - C_m, which is C_n / n + C_n C_m^-1 C_n / m for L = m.
-    Where it was learned from other rows, 2 D / m falls away. In directions in which columns that follow each other
-    differ, that is far more than rates say: these are known from rows with all of the columns only.
+    its part S_oo. With J the mean of P over the rows of a side, D = S J S = S less the mean conditional covariance, and
+    C the covariance of the expected scores; C is D only where the scores are Gaussian, as columns that are large
+    together are not. A mean that is off by d moves the expected scores of a side by S J d. The L rows from which the
+    model was learned have it off by (S J_m)^-1 times the mean of their expected scores; so the difference of the means
+    of n rows of a window and m of the reference, with G = (D_n - D_m) D_m^-1, has the covariance
+    C_n / n + C_m / m + (G C_m + C_m G') / m + G C_m G' / L, which is C_n / n + D_n D_m^-1 C_m D_m^-1 D_n / m for L = m.
+    Where it was learned from other rows, the third term falls away. In directions in which columns that follow each
+    other differ, that is far more than rates say: these are known from rows with all of the columns only.
     """
     profile = comparison.profile
     m, n = comparison.reference.n_rows, comparison.window.n_rows
     before, after = (_within(side, profile.paired) for side in (comparison.reference, comparison.window))
     after += np.diag(np.maximum(_least_variance(comparison) - np.diag(after), 0.0))
-    changed = after - before
-    known = np.linalg.inv(before + SMALLEST_RIDGE * np.diag(np.diag(before) + SMALLEST_VARIANCE))
-    of_reference = before / m + changed @ known @ changed / profile.n_learned
+    told, told_now = (_told(comparison, side) for side in (comparison.reference, comparison.window))
+    known = np.linalg.inv(told + SMALLEST_RIDGE * np.diag(np.diag(told) + SMALLEST_VARIANCE))
+    passed_on = (told_now - told) @ known
+    of_reference = before / m + passed_on @ before @ passed_on.T / profile.n_learned
     if not profile.apart:
-        of_reference += 2.0 * changed / m
+        of_reference += (passed_on @ before + before @ passed_on.T) / m
     own, covariance = (turn.T @ part @ turn for part in (of_reference, of_reference + after / n))
     share = float(np.clip(np.trace(own) / max(np.trace(covariance), SMALLEST_VARIANCE), 0.0, 1.0))
     # What columns have in common is known from the rows with two of them.
@@ -184,6 +188,22 @@ def _location_under_other_rates(
         max_rank=max(freedom // ROWS_PER_KNOWN_RANK, 2),
         about_common_mean=False,
     )
+
+
+def _told(comparison: Comparison, side: Evidence) -> Matrix:
+    """Covariance of the paired columns less what missing cells of one side hide of it, by the model."""
+    profile = comparison.profile
+    found: Matrix = _model_covariance(profile) - side.sums["conditional"] / side.n_rows
+    return found
+
+
+def _model_covariance(profile: Profile) -> Matrix:
+    """Covariance of the scores of the paired columns, by the model."""
+    paired, precision = profile.paired, profile.precision
+    if isinstance(precision, FactorPrecision):
+        loadings: Matrix = precision.loadings[paired]
+        return loadings @ loadings.T + np.diag(precision.noise[paired])
+    return inverse(precision.matrix)[np.ix_(paired, paired)]
 
 
 def _within(side: Evidence, paired: Indices, also: str | None = None) -> Matrix:
@@ -293,7 +313,7 @@ def _is_of_other_rows(comparison: Comparison, pairs: Contrast) -> bool:
     profile, reference = comparison.profile, comparison.reference
     if not isinstance(profile.precision, DensePrecision):
         return False
-    told = inverse(profile.precision.matrix)[np.ix_(profile.paired, profile.paired)]
+    told = _model_covariance(profile)
     found = (reference.sums["scatter"] + reference.sums["hidden"]) / reference.n_rows
     away = np.abs(found - told)[profile.layout.pairs]
     error = np.sqrt(pairs.variance * (1.0 / reference.n_rows + 1.0 / profile.n_learned))
@@ -332,8 +352,7 @@ def _missed_by_factors(comparison: Comparison, pairs: Contrast) -> Vector:
     profile, reference = comparison.profile, comparison.reference
     if not isinstance(profile.precision, FactorPrecision) or comparison.equal_rates:
         return np.zeros(len(pairs.difference))
-    loadings, noise = profile.precision.loadings[profile.paired], profile.precision.noise[profile.paired]
-    told = loadings @ loadings.T + np.diag(noise)
+    told = _model_covariance(profile)
     found = (reference.sums["scatter"] + reference.sums["hidden"]) / reference.n_rows
     q, p = shares_of_pairs(profile, reference, comparison.window)
     error = np.sqrt(pairs.variance / reference.n_rows)

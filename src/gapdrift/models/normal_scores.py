@@ -128,6 +128,19 @@ class ScoreTable:
             keys[column] = np.where(missing[column], 0, cells)
         return keys
 
+    @cached_property
+    def merged(self) -> NDArray[np.uint32]:
+        """Bits that the cells of each column lose where rows are told apart by them: (columns,).
+
+        The knots of a ranked column are values of the reference: windows of continuous numbers hardly ever have one of
+        them. A knot goes with what lies below it, so that rows of both sides choose donors in the same way. (Otherwise
+        4 donors of 700 knots and those of the 700 cells between them were compared: bins of 0.88 missing cells alarmed
+        in 55 of 100 windows.)
+        """
+        bits = np.zeros(len(self.low), dtype=np.uint32)
+        bits[list(self.ranked)] = 1
+        return bits
+
     def first_knots(self, column: int) -> NDArray[np.uint16]:
         """Number of knots of a ranked column that lie in lower cells of its even grid, for each cell and beyond."""
         places = (self.ranked[column] - self.low[column]) * self.per_step[column]
