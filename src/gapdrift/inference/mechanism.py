@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from gapdrift._typing import Indices, Mask, Matrix, Vector
-from gapdrift.counting.observed import FREQUENCY, STEPS, CrossedSums
+from gapdrift._typing import Indices, Mask, Matrix, Stack, Vector
+from gapdrift.counting.observed import CrossedSums
 from gapdrift.inference.combination import gamma_tail, sidak_all
 from gapdrift.inference.contrast import SMALLEST_VARIANCE
 from gapdrift.inference.observed import (
@@ -59,12 +59,6 @@ MOST_SCATTER = 3.0
 
 MEDIAN_DEVIATION = 0.6745
 """Median absolute deviation of a normal distribution of variance 1."""
-
-ROWS_KNOWN = 10.0
-"""Rows like all others that join those in which a column is missing."""
-
-MIN_WAVE = 0.02
-"""Mean cosine of a number, and variance of its w, below which nothing is told."""
 
 MIN_MISSING = 10
 """Rows that miss a column below which the conditions of its being missing are not tested."""
@@ -137,7 +131,7 @@ def mechanism_test(
     few = np.maximum(MIN_MISSING, shape.own_kurtosis * ROWS_PER_HEAVINESS)[:, None]
     # What selects the few cells that a column's distribution is compared by must be seen where that is.
     least = np.where(shape.own_kurtosis <= LIGHT, MIN_VALUES, MIN_COMMON_ROWS)[:, None]
-    before, after = (_shifts(crossed, matrix, few, least) for matrix in (one, two))
+    before, after = (_shifts(crossed, matrix, shape.wider, few, least) for matrix in (one, two))
     total = np.maximum(before.n_rows + after.n_rows, 1.0)
     pooled = (before.variance * before.n_rows + after.variance * after.n_rows) / total
     factor = before.factor + after.factor + _by_number(before, after, few)
@@ -201,7 +195,7 @@ def _related(crossed: CrossedSums, matrix: Matrix, kurtosis: Vector) -> Matrix:
     return np.sqrt(found.T)
 
 
-def _in_common(away: Matrix, usable: Mask, squared: Matrix) -> tuple[float, Matrix]:
+def _in_common(away: Matrix, usable: Mask, correlation: Matrix) -> tuple[float, Matrix]:
     """p-value of all columns together, and how far each u and w moved that selects cells of many: as ``away``.
 
     Parameters
@@ -209,11 +203,15 @@ def _in_common(away: Matrix, usable: Mask, squared: Matrix) -> tuple[float, Matr
     away : (u and w, input columns) array
         Absolute standardised differences, 0 where not usable.
     usable : (u and w, input columns) array of bool
-    squared : (input columns, input columns) array
-        Squared correlations of being missing, which are those of the differences of one u or w.
+    correlation : (input columns, input columns) array
+        Of being missing, which is that of the differences of one u or w.
 
     Notes
     -----
+    With R the correlation of k differences, the sum of their squares has the variance 2 tr R^2 and the third central
+    moment 8 tr R^3. Where one column selects the cells of many, these are nearly one difference: their mean square is
+    as skewed as a single square, far more than its variance says.
+
     Where columns are missing at large values of themselves, others vary more there, and all mean squares are larger
     than 1. So the mean square of one u or w is compared with that of all, and its deviation is at least theirs, where
     there are enough to tell. That of all is taken to be 2 at most, and three times their own deviation: where columns
@@ -226,13 +224,16 @@ def _in_common(away: Matrix, usable: Mask, squared: Matrix) -> tuple[float, Matr
         return 1.0, in_common
     number, chosen = numbers[tested], usable[tested].astype(float)
     mean_square = (away[tested] ** 2).sum(axis=1) / number
-    deviation = np.sqrt(2.0 * ((chosen @ squared) * chosen).sum(axis=1)) / number
+    variance = 2.0 * ((chosen @ correlation**2) * chosen).sum(axis=1)
+    third = 8.0 * ((chosen @ (correlation * (correlation @ correlation))) * chosen).sum(axis=1)
+    deviation = np.sqrt(variance) / number
     usual = 1.0
     if len(tested) >= ENOUGH_OTHERS:
         usual = float(np.clip(np.median(mean_square), 1.0, MOST_USUAL))
         scatter = float(np.median(np.abs(mean_square - np.median(mean_square)))) / MEDIAN_DEVIATION
         deviation = np.maximum(deviation, np.minimum(scatter, MOST_SCATTER * deviation))
-    p_values = gamma_tail((mean_square - usual) / deviation, 2.0 * deviation / usual)
+    skewness = np.maximum(third / variance**1.5, 2.0 * deviation / usual)
+    p_values = gamma_tail((mean_square - usual) / deviation, skewness)
     adjusted = sidak_all(p_values, len(tested))
     on_average = np.sqrt(np.maximum(mean_square - 1.0, 0.0))
     moved = tested[adjusted < CHANGED]
@@ -242,17 +243,18 @@ def _in_common(away: Matrix, usable: Mask, squared: Matrix) -> tuple[float, Matr
 
 
 def _common_missing(size: int, matrices: tuple[Matrix, Matrix], n_rows: tuple[int, int]) -> Matrix:
-    """Squared correlations of being missing, the larger one of both sides: (input columns, input columns)."""
+    """Correlations of being missing, the stronger one of both sides: (input columns, input columns)."""
     found = []
     for matrix, number in zip(matrices, n_rows, strict=True):
         both = matrix[size:, size:] / number
         share = np.diagonal(both)
         variance = share * (1.0 - share)
-        squared = (both - np.outer(share, share)) ** 2 / np.maximum(np.outer(variance, variance), 1e-12)
-        found.append(np.where(np.outer(variance, variance) > 0.0, np.minimum(squared, 1.0), 0.0))
-    squared = np.maximum(*found)
-    np.fill_diagonal(squared, 1.0)
-    return squared
+        scale = np.sqrt(np.outer(variance, variance))
+        correlation = (both - np.outer(share, share)) / np.maximum(scale, 1e-6)
+        found.append(np.where(scale > 0.0, np.clip(correlation, -1.0, 1.0), 0.0))
+    stronger: Matrix = np.where(np.abs(found[0]) > np.abs(found[1]), *found)
+    np.fill_diagonal(stronger, 1.0)
+    return stronger
 
 
 def _bend(crossed: CrossedSums, matrix: Matrix) -> Matrix:
@@ -303,8 +305,11 @@ def _tells(own: _Shifts, other: _Shifts) -> Mask:
     return np.asarray((own.lost >= MIN_MISSING) | (own.lost <= expected - CLEARLY_FEWER * np.sqrt(expected)))
 
 
-def _shifts(crossed: CrossedSums, matrix: Matrix, few: Matrix, least: Matrix) -> _Shifts:
-    """Shifts out of sums of products; 0 where fewer cells than ``few`` are missing, unknown of fewer than ``least``."""
+def _shifts(crossed: CrossedSums, matrix: Matrix, wider: Stack, few: Matrix, least: Matrix) -> _Shifts:
+    """Shifts out of sums of products; 0 where fewer cells than ``few`` are missing, unknown of fewer than ``least``.
+
+    ``wider`` is that of `CrossedShape`.
+    """
     size, owner = crossed.n_columns + len(crossed.numbers), crossed_owner(crossed)
     counts = matrix[size:, size:][owner]
     all_rows = np.diagonal(matrix[size:, size:])[owner]
@@ -316,9 +321,11 @@ def _shifts(crossed: CrossedSums, matrix: Matrix, few: Matrix, least: Matrix) ->
     # A handful of missing cells selects nothing; of rare values nothing is known by few more.
     factor = np.where(lost < few, np.where(lost < MIN_MISSING, 0.0, np.inf), factor)
     variance = np.diagonal(matrix)[:size] / np.maximum(all_rows, 1.0) - mean**2
-    # With a share q of observed cells, what varies by r times as much where they are missing varies it by 1 - q + q r.
+    # With a share q of observed cells, what varies by r times as much where they are missing, and s times as much where
+    # they are observed, varies it by (1 - q) s + q r.
     rate = lost / np.maximum(all_rows, 1.0)[:, None]
-    factor *= rate + (1.0 - rate) * _wider(crossed, matrix, lost)
+    where_observed, where_missing = wider
+    factor *= rate * where_observed + (1.0 - rate) * where_missing
     return _Shifts(np.where(lost < few, 0.0, shift), factor, lost, variance, all_rows)
 
 
@@ -338,33 +345,6 @@ def _by_number(before: _Shifts, after: _Shifts, few: Matrix) -> Matrix:
         for side, rate, weight in zip(sides, rates, weights, strict=True)
     ]
     return np.asarray(common**2 * (more[0] + more[1]))
-
-
-def _wider(crossed: CrossedSums, matrix: Matrix, lost: Matrix) -> Matrix:
-    """How much more each u and w of numbers varies in rows that miss an input column than in all rows, at least 1.
-
-    Where columns are missing at large values of themselves, others that depend on them vary more there. The mean of
-    w = 1 - cos(a u) tells the variance of u as that of a Gaussian, 1 - exp(-a^2 v / 2), and that the variance of w.
-    Categories vary by no more than they do anyhow.
-    """
-    n_columns, size = crossed.n_columns, crossed.n_columns + len(crossed.numbers)
-    present = matrix[n_columns:size, size:]
-    everywhere = matrix[np.arange(n_columns, size), size + crossed.owner[crossed.numbers]][:, None]
-    n_missing = lost[n_columns:]
-    n_rows = np.maximum(np.diagonal(matrix[size:, size:])[crossed.owner[crossed.numbers]], 1.0)[:, None]
-    # Some rows like all others join them: a handful tells little.
-    there = (everywhere - present + ROWS_KNOWN * everywhere / n_rows) / (n_missing + ROWS_KNOWN)
-    (of_u, of_w), (usual_u, usual_w) = (_gaussian_variances(means / STEPS) for means in (there, everywhere / n_rows))
-    found = np.ones((size, matrix.shape[1] - size))
-    found[crossed.numbers] = np.maximum(of_u / usual_u, 1.0)
-    found[n_columns:] = np.maximum(of_w / usual_w, 1.0)
-    return found
-
-
-def _gaussian_variances(folded: Matrix) -> tuple[Matrix, Matrix]:
-    """Variances of u and of w of a Gaussian with these means of w."""
-    wave = np.clip(1.0 - folded, MIN_WAVE, 1.0 - MIN_WAVE)
-    return -2.0 * np.log(wave) / FREQUENCY**2, np.maximum(0.5 * (1.0 + wave**4) - wave**2, MIN_WAVE)
 
 
 class _ByTwo(NamedTuple):
@@ -397,7 +377,7 @@ def _by_two(crossed: CrossedSums, shape: CrossedShape, reference: Sums, window: 
     own = place_of[first, second]
     variance, kurtosis = shape.variance[own], shape.kurtosis[own]
     few = np.maximum(MIN_MISSING, kurtosis * ROWS_PER_HEAVINESS)[:, None]
-    before, after = (_shifts_of_two(crossed, side, variance, few) for side in (reference, window))
+    before, after = (_shifts_of_two(crossed, side, (variance, shape.wider), few) for side in (reference, window))
     factor = before.factor + after.factor + _by_number(before, after, few)
     with np.errstate(divide="ignore", invalid="ignore"):
         score = (after.shift - before.shift) / np.sqrt(variance[:, None] * factor)
@@ -413,8 +393,8 @@ def _by_two(crossed: CrossedSums, shape: CrossedShape, reference: Sums, window: 
     return _ByTwo(p_values, away.max(axis=0), passed_on)
 
 
-def _shifts_of_two(crossed: CrossedSums, sums: Sums, variance: Vector, few: Matrix) -> _Shifts:
-    """As `_shifts`, of products of two u."""
+def _shifts_of_two(crossed: CrossedSums, sums: Sums, shape: tuple[Vector, Stack], few: Matrix) -> _Shifts:
+    """As `_shifts`, of products of two u, with their variance in one row and ``wider``."""
     size = crossed.n_columns + len(crossed.numbers)
     matrix, (joint, counts) = sums["crossed"], sums["joint"]
     first, second = crossed.joint
@@ -426,10 +406,9 @@ def _shifts_of_two(crossed: CrossedSums, sums: Sums, variance: Vector, few: Matr
     lost = all_rows[:, None] - counts
     factor = np.where(lost < few, np.where(lost < MIN_MISSING, 0.0, np.inf), factor)
     rate = lost / np.maximum(all_rows, 1.0)[:, None]
-    present = matrix[size:, size:]
-    alone = np.diagonal(present)[crossed_owner(crossed)][:, None] - present[crossed_owner(crossed)]
-    wider = _wider(crossed, matrix, alone)
-    factor *= rate + (1.0 - rate) * wider[first] * wider[second]
+    variance, wider = shape
+    where_observed, where_missing = wider[:, first] * wider[:, second]
+    factor *= rate * where_observed + (1.0 - rate) * where_missing
     return _Shifts(np.where(lost < few, 0.0, shift), factor, lost, variance, all_rows)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc, chdtrc, ndtr, ndtri
 
-from gapdrift._typing import Indices, Mask, Matrix, Vector
+from gapdrift._typing import Indices, Mask, Matrix, Stack, Vector
 from gapdrift.counting.observed import STEPS, TRIPLE_REACH, CrossedSums
 from gapdrift.inference.combination import sidak
 from gapdrift.inference.contrast import MAX_KURTOSIS, MAX_SKEWNESS, tail_p_values
@@ -55,6 +55,9 @@ MIN_COMMON_ROWS = 20
 
 ROWS_PER_HEAVINESS = 25.0
 """Rows for each unit of the excess kurtosis of a product, or of a cell, below which its variance is not known."""
+
+ROWS_KNOWN = 10.0
+"""Rows like all others that join those that have a column, or miss it, where it is told how much others vary there."""
 
 FLAT = 0.05
 """Variance of a product over that of one of independent factors below which it is not tested.
@@ -115,6 +118,9 @@ class CrossedShape:
         Rows of the reference that tell them: no more than were looked at one by one.
     own_kurtosis : (columns and numbers,) array
         Of each u and w.
+    wider : (2, columns and numbers, input columns) array
+        How much more each u and w varies in rows that have an input column, and in rows that miss it, than in all rows;
+        at least 1. Where columns are missing at large values of themselves, others that depend on them vary more there.
     """
 
     variance: Vector
@@ -122,6 +128,7 @@ class CrossedShape:
     kurtosis: Annotated[Vector, INFINITE]
     n_rows: Vector
     own_kurtosis: Annotated[Vector, INFINITE]
+    wider: Stack
 
     def check_stored(self) -> None:
         """Check what was read from a file: as many of each."""
@@ -131,12 +138,15 @@ class CrossedShape:
         expect(bool(np.all(self.variance >= 0.0)), "variances from 0")
         expect(bool(np.all(self.n_rows >= 1.0)), "rows that tell them")
         expect_shape(self.own_kurtosis, (-1,), "own kurtosis")
+        expect_shape(self.wider, (2, len(self.own_kurtosis), -1), "variances beside missing cells")
+        expect(bool(np.all(self.wider >= 1.0)), "variances beside missing cells from 1")
 
     def check_fits(self, crossed: CrossedSums) -> None:
         """Check that what was read from a file is about these products."""
         n_entries = len(product_entries(crossed)[0]) + len(crossed.triples[0]) + 2 * len(crossed.rings[0])
         expect_shape(self.variance, (n_entries,), "the variance of the products")
         expect_shape(self.own_kurtosis, (len(crossed_owner(crossed)),), "own kurtosis")
+        expect_shape(self.wider, (2, len(self.own_kurtosis), crossed.n_inputs), "variances beside missing cells")
 
 
 class CrossedTest(NamedTuple):
@@ -343,7 +353,8 @@ def crossed_owner(crossed: CrossedSums) -> Indices:
 def describe_crossed(crossed: CrossedSums, rows: NDArray[np.float32]) -> CrossedShape:
     """Distribution of the products in rows of the reference, given by `CrossedSums.rows`."""
     if not crossed.size:
-        return CrossedShape(*(np.zeros(0) for _ in range(5)))
+        nothing = np.zeros(0)
+        return CrossedShape(nothing, nothing, nothing, nothing, nothing, np.ones((2, 0, crossed.n_inputs)))
     owner = crossed_owner(crossed)
     values, present = rows[:, : len(owner)].astype(float), rows[:, len(owner) :].astype(float)
     wide = present[:, owner]
@@ -382,7 +393,22 @@ def describe_crossed(crossed: CrossedSums, rows: NDArray[np.float32]) -> Crossed
     least = np.concatenate([apart, np.prod([light[part] for part in crossed.triples], axis=0), rings.heaviness]) - 3.0
     kurtosis = np.maximum(kurtosis, least)
     kurtosis[flat | (kurtosis * ROWS_PER_HEAVINESS > n_common)] = np.inf
-    return CrossedShape(variance, skewness, kurtosis, n_common, own_kurtosis)
+    return CrossedShape(variance, skewness, kurtosis, n_common, own_kurtosis, _wider(centred, wide, present))
+
+
+def _wider(centred: Matrix, wide: Matrix, present: Matrix) -> Stack:
+    """How much more each u and w varies in rows that have, and that miss, an input column: as `CrossedShape.wider`."""
+    n_rows = wide.sum(axis=0)[:, None]
+    everywhere = (centred**2).sum(axis=0)[:, None]
+    usual = np.maximum(everywhere / np.maximum(n_rows, 1.0), 1e-9)
+    counts, means, squares = (part.T @ present for part in (wide, centred, centred**2))
+    found = []
+    for number, mean, square in ((counts, means, squares), (n_rows - counts, -means, everywhere - squares)):
+        # Some rows like all others join them: a handful tells little.
+        total = number + ROWS_KNOWN
+        found.append(((square + ROWS_KNOWN * usual) / total - (mean / total) ** 2) / usual)
+    wider: Stack = np.maximum(np.stack(found), 1.0)
+    return wider
 
 
 class _Rings(NamedTuple):

@@ -161,9 +161,11 @@ def _location_under_other_rates(
     """
     profile = comparison.profile
     m, n = comparison.reference.n_rows, comparison.window.n_rows
-    before, after = (_within(side, profile.paired) for side in (comparison.reference, comparison.window))
-    after += np.diag(np.maximum(_least_variance(comparison) - np.diag(after), 0.0))
-    told, told_now = (_told(comparison, side) for side in (comparison.reference, comparison.window))
+    sides, least = (comparison.reference, comparison.window), _least_variances(comparison)
+    before, after = (_within(side, profile.paired) for side in sides)
+    before += np.diag(np.maximum(least[0] - np.diag(before), 0.0))
+    after += np.diag(np.maximum(least[1] - np.diag(after), 0.0))
+    told, told_now = (_told(comparison, side) for side in sides)
     known = np.linalg.inv(told + SMALLEST_RIDGE * np.diag(np.diag(told) + SMALLEST_VARIANCE))
     passed_on = (told_now - told) @ known
     of_reference = before / m + passed_on @ before @ passed_on.T / profile.n_learned
@@ -214,17 +216,18 @@ def _within(side: Evidence, paired: Indices, also: str | None = None) -> Matrix:
     return found
 
 
-def _least_variance(comparison: Comparison) -> Vector:
-    """Variance that expected scores of the window have at least: that of its observed cells, by both sides together.
+def _least_variances(comparison: Comparison) -> tuple[Vector, Vector]:
+    """Variance that expected scores of either side have at least: that of its observed cells, by both sides together.
 
-    A window that happens to lack a rare value would seem to know to any digit how rare it is.
+    A side that happens to lack a rare value would seem to know to any digit how rare it is.
     """
     paired, sides = comparison.profile.paired, (comparison.reference, comparison.window)
-    shares = [np.maximum(1.0 - rates, 1e-6)[comparison.profile.owner[paired]] for rates in comparison.missing_rates]
-    weights = [share * side.n_rows for share, side in zip(shares, sides, strict=True)]
+    owner = comparison.profile.owner[paired]
+    before, after = (np.maximum(1.0 - rates, 1e-6)[owner] for rates in comparison.missing_rates)
+    weights = before * sides[0].n_rows, after * sides[1].n_rows
     whole = [np.diag(_within(side, paired, also="hidden")) for side in sides]
     common = (weights[0] * whole[0] + weights[1] * whole[1]) / (weights[0] + weights[1])
-    return np.asarray(shares[1] * common)
+    return before * common, after * common
 
 
 def _all_alike(comparison: Comparison, location: Contrast, covariance: Matrix, draws: Matrix) -> Component | None:
