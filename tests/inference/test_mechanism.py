@@ -255,3 +255,38 @@ def test_cells_that_come_to_be_missing_by_what_two_columns_are_together_are_no_d
     assert (np.array(calm) < 0.05).sum() <= 3
     assert max(found) < 1e-3
     assert min(changed) > 1e-3
+
+
+def test_conditions_hold_their_level_where_one_column_selects_the_cells_of_many():
+    """30 null windows: 40 columns that are missing together have nearly one difference, whose square is skewed."""
+
+    def draw(n_rows, rng):
+        rows = rng.normal(size=(n_rows, 41))
+        missing = rng.random((n_rows, 40)) < ndtr(3.0 * (rows[:, :1] + 1.5))
+        rows[:, 1:] = np.where(missing, np.nan, rows[:, 1:])
+        return rows
+
+    alarms = 0
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        detector = gd.DriftDetector(random_state=0).fit(draw(1_000, rng))
+        alarms += detector.reference_.comparison(detector.count(draw(1_000, rng))).observed.mechanism.together < 0.05
+    assert alarms <= 6
+
+
+def test_conditions_hold_their_level_where_rare_values_lie_beside_the_observed_cells_of_others():
+    """100 null windows: a level of one in fifty rows, most of them where another column is observed."""
+
+    def draw(n_rows, rng):
+        rare = rng.random(n_rows) < 0.02
+        other = rng.normal(size=n_rows)
+        other[rng.random(n_rows) < np.where(rare, 0.2, 0.9)] = np.nan
+        return np.column_stack([np.where(rare, 5.0, rng.integers(0, 2, n_rows)), other])
+
+    alarms = 0
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        detector = gd.DriftDetector(random_state=0).fit(draw(3_000, rng))
+        p_values = detector.reference_.comparison(detector.count(draw(3_000, rng))).observed.mechanism.p_values
+        alarms += p_values.min() < 0.05
+    assert alarms <= 13

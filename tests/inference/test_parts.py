@@ -56,6 +56,14 @@ def test_the_location_of_columns_that_are_large_together_holds_its_level_under_o
     assert (p_values < 0.05).sum() <= binom.isf(1e-3, len(p_values), 0.05)
 
 
+def test_a_reference_that_lacks_a_rare_value_does_not_know_how_rare_it_is():
+    """Drawn 700283: half of 56 rows, none of them with a rare value, seemed to know the mean to any digit."""
+    case = null_case("drawn 700283")
+    for trial in (5_016, 5_030, 5_033):
+        reference, window = case.pair(trial)
+        assert gd.DriftDetector(random_state=trial).fit(reference).test(window).p_value > 1e-6
+
+
 def test_bins_of_rows_with_one_observed_number_hold_their_level():
     """The reference has its knots themselves, windows what lies between: both choose donors by the same cells."""
     found = []
