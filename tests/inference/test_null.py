@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.stats import kurtosis, skew
 
-from gapdrift.inference.null import Null, correlation_of, effective_sample_size, shape_of
+from gapdrift.inference.null import Null, correlation_of, effective_sample_size, largest_products, shape_of
 
 
 def test_moments_from_powers(rng):
@@ -60,3 +60,16 @@ def test_constant_rows_know_their_covariance(columns):
 
 def test_a_column_of_two_values_that_are_equally_frequent_is_known_as_well_as_can_be():
     assert effective_sample_size(np.repeat([[0.0], [1.0]], 50, axis=0)) == 100
+
+
+def test_largest_products_are_those_of_gaussian_rows(rng):
+    mixing = np.vstack([np.full(12, 0.8), 0.6 * np.eye(12)])
+    pairs = np.triu_indices(12)
+    covariance = mixing.T @ mixing
+    spread = np.sqrt(covariance[pairs] ** 2 + np.outer(np.diag(covariance), np.diag(covariance))[pairs])
+    rows = rng.normal(size=(400, 500, 13)) @ mixing
+    sums = np.einsum("tri,trj->tij", rows, rows)[:, *pairs] / 500 - covariance[pairs]
+    expected = np.abs(sums * np.sqrt(500) / spread).max(axis=1)
+    found = largest_products(covariance, pairs, 1_000_000)
+    for share in (0.25, 0.5, 0.75):
+        assert np.quantile(found, share) == pytest.approx(np.quantile(expected, share), rel=0.1)

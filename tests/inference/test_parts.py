@@ -183,3 +183,14 @@ def test_products_hold_their_level_where_other_columns_come_to_be_missing():
 
     p_values = dependence_p_values(60, draw)
     assert (p_values < 0.05).sum() <= binom.isf(1e-3, len(p_values), 0.05)
+
+
+def test_products_of_many_columns_that_go_together_are_not_taken_as_independent():
+    found = []
+    for seed in range(24):
+        rng = np.random.default_rng(seed)
+        reference, window = (0.9 * rng.normal(size=(300, 1)) + 0.45 * rng.normal(size=(300, 40)) for _ in range(2))
+        detector = gd.DriftDetector(random_state=seed).fit(reference)
+        found.append(dependence_part(detector.reference_.comparison(detector.count(window))).p_value)
+    # 0.98 where they are; uniform p-values are 0.5 on average, plus or minus 0.06.
+    assert 0.3 < np.mean(found) < 0.7

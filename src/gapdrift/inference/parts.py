@@ -3,11 +3,21 @@
 from dataclasses import replace
 
 import numpy as np
+from scipy.special import ndtr
 
 from gapdrift._typing import Indices, Mask, Matrix, Vector
 from gapdrift.counting.evidence import Evidence
 from gapdrift.counting.profile import Profile
-from gapdrift.inference.combination import Component, combine, matched_filter, min_p, sidak, sum_of_squares, wald
+from gapdrift.inference.combination import (
+    Component,
+    combine,
+    effective_number,
+    matched_filter,
+    min_p,
+    sidak,
+    sum_of_squares,
+    wald,
+)
 from gapdrift.inference.comparison import Comparison, shares_of_pairs
 from gapdrift.inference.contrast import (
     MAX_KURTOSIS,
@@ -15,9 +25,10 @@ from gapdrift.inference.contrast import (
     SMALLEST_VARIANCE,
     Contrast,
     covariance_of,
+    entry_p_values,
     standardised,
 )
-from gapdrift.inference.null import N_DRAWS, Null
+from gapdrift.inference.null import N_DRAWS, Null, largest_products
 from gapdrift.inference.pearson import MIN_EXPECTED
 from gapdrift.models.gaussian import DensePrecision, FactorPrecision
 from gapdrift.models.gaussian.patterns import inverse
@@ -42,7 +53,7 @@ ROWS_PER_KNOWN_RANK = 3
 """The same where missing rates differ, of rows that have two columns."""
 
 MAX_CORRELATED = 400
-"""Statistics whose correlation is known, at most; all pairs of more columns are taken as independent."""
+"""Statistics whose correlation is known, at most; that of all pairs of more columns is told by their covariance."""
 
 ROWS_PER_COLUMN = 4
 """Rows that a model is learned from, for each matrix column, below which it fits them better than any others."""
@@ -286,7 +297,7 @@ def dependence_part(comparison: Comparison) -> Component | None:
     profile, layout = comparison.profile, comparison.profile.layout
     pairs = sound_products(comparison)
     if not profile.direct:
-        return min_p("dependence", pairs, None)
+        return _many_products(comparison, pairs)
     draws = _draws(comparison.values_null, layout.dependence)
     one_by_one = min_p("dependence", pairs, draws)
     if not comparison.equal_rates or comparison.observed.explained.any() or _is_of_other_rows(comparison, pairs):
@@ -305,6 +316,23 @@ def dependence_part(comparison: Comparison) -> Component | None:
     together = _as_a_whole("dependence", pairs, difference, covariance, draws[:, smooth], max(freedom, 1))
     filtered = matched_filter("dependence", standardised(pairs)[smooth], correlation, draws[:, smooth], freedom)
     return combine("dependence", [(one_by_one, 0.5), (filtered, 0.3), (together, 0.2)])
+
+
+def _many_products(comparison: Comparison, products: Contrast) -> Component | None:
+    """Test by the product that changed most surely, of so many that the correlation of all with all is not known.
+
+    Columns that go together have products that do, and fewer tests that count than there are products.
+    """
+    apart = min_p("dependence", products, None)
+    if apart is None:
+        return None
+    profile, reference = comparison.profile, comparison.reference
+    first, second = profile.layout.pairs
+    places = first[products.usable], second[products.usable]
+    largest = largest_products(_within(reference, profile.paired), places, reference.n_rows)
+    number = min(effective_number(2.0 * ndtr(-largest)), len(places[0]))
+    smallest = float(entry_p_values(products).min())
+    return replace(apart, p_value=sidak(smallest, number))
 
 
 def _is_of_other_rows(comparison: Comparison, pairs: Contrast) -> bool:
