@@ -8,7 +8,7 @@ from gapdrift.inference.observed import (
     _at_least,
     _ring_means,
     _shrink,
-    _worth,
+    _effective_tests,
     column_tests,
     merge_cells,
 )
@@ -78,7 +78,7 @@ def test_tests_of_one_column_are_worth_what_draws_say(n_cells, largest, is_numbe
     sums = noise - noise.sum(axis=1, keepdims=True) * shares
     column = _Column(is_number, [shares], np.zeros((0, n_cells)))
     assert effective_number(_column_p_values(column, sums).min(axis=0)) == pytest.approx(
-        _worth(n_cells, is_number=is_number), rel=0.1
+        _effective_tests(n_cells, is_number=is_number), rel=0.1
     )
 
 

@@ -480,8 +480,8 @@ def _line_break(block: bytes, encoding: str | None) -> bytes:
         codecs.BOM_UTF16_BE: "utf-16-be",
     }
     marked = next((name for mark, name in marks.items() if block.startswith(mark)), None)
-    said = codecs.lookup(encoding).name if encoding else "utf-8"
-    used = marked or (said if said in marks.values() else "utf-8")
+    given = codecs.lookup(encoding).name if encoding else "utf-8"
+    used = marked or (given if given in marks.values() else "utf-8")
     return "\r".encode(used) if b"\r" in block and b"\n" not in block else "\n".encode(used)
 
 

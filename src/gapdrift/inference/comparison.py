@@ -222,8 +222,8 @@ def reference_error(profile: Profile, reference: Evidence, window: Evidence) -> 
         (layout.bins, np.array([q.mean()]), np.array([p.mean()])),
     ]
     for block, one, two in shares:
-        said = (one * m + two * n) / (m + n) * (1.0 / m + 1.0 / n)
-        ratio[block] = (two / n + two**2 / (one * m) + (one - two) ** 2 / one * unlearned) / said
+        usual = (one * m + two * n) / (m + n) * (1.0 / m + 1.0 / n)
+        ratio[block] = (two / n + two**2 / (one * m) + (one - two) ** 2 / one * unlearned) / usual
     one, two = pairs
     completion = (one - two) ** 2 * (1.0 - one) / (one * (2.0 - one)) / profile.n_learned
     by_squares = _error_of_squares(profile, reference, q[profile.paired], p[profile.paired])

@@ -94,8 +94,8 @@ class _Scores:
     @property
     def usable(self) -> Indices:
         """Functions of which both sides know something."""
-        told = np.diag(self.information)
-        return np.flatnonzero((told > LEAST_INFORMATION * self.n_rows) & (np.diag(self.covariance) > 1e-12))
+        information = np.diag(self.information)
+        return np.flatnonzero((information > LEAST_INFORMATION * self.n_rows) & (np.diag(self.covariance) > 1e-12))
 
 
 def concept_finding(roles: Indices, reference: Sums, counted: Sums, window: Sums, *, is_number: bool) -> Finding:

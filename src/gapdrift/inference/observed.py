@@ -68,13 +68,13 @@ Such as that of two copies of a column with two values: it hardly varies, so tha
 CELLS = np.log([2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 48.0, 64.0, 96.0])
 """Logarithms of numbers of cells for which it is known how many independent tests those of a column are worth."""
 
-WORTH_OF_NUMBERS = np.array([1.0, 1.58, 1.91, 2.17, 2.33, 2.63, 2.97, 3.12, 3.28, 3.36, 3.45, 3.52, 3.57])
+TESTS_OF_NUMBERS = np.array([1.0, 1.58, 1.91, 2.17, 2.33, 2.63, 2.97, 3.12, 3.28, 3.36, 3.45, 3.52, 3.57])
 """Independent tests that the four tests of a number are worth.
 
 The mean over shares of the cells, all equal or one of them 0.34, 0.66 and 0.9: these are within a tenth of it.
 """
 
-WORTH_OF_CATEGORIES = np.array([1.0, 1.04, 1.24, 1.33, 1.42, 1.5, 1.61, 1.66, 1.73, 1.76, 1.83, 1.85, 1.87])
+TESTS_OF_CATEGORIES = np.array([1.0, 1.04, 1.24, 1.33, 1.42, 1.5, 1.61, 1.66, 1.73, 1.76, 1.83, 1.85, 1.87])
 """Independent tests that the two tests of a category are worth, likewise."""
 
 Sums = Mapping[str, NDArray[np.float64]]
@@ -207,16 +207,16 @@ def _column_test(axis: HistogramAxis, before: Vector, after: Vector, explained: 
         cells = [np.bincount(merged, counts).astype(float) for counts in (before, after)]
     p_values.append(_largest_cell(*cells))
     smallest = float(less_surely(np.array([min(p_values)]), explained)[0])
-    number = _worth(int(np.count_nonzero(cells[0] + cells[1])), is_number=is_number)
+    number = _effective_tests(int(np.count_nonzero(cells[0] + cells[1])), is_number=is_number)
     return ColumnTest(sidak(smallest, number), _column_effect(axis, before / m, after / n))
 
 
-def _worth(n_cells: int, *, is_number: bool) -> float:
+def _effective_tests(n_cells: int, *, is_number: bool) -> float:
     """Independent tests that those of a column with so many cells are worth.
 
     The fewer the cells, the more its tests are alike; with two they are the same.
     """
-    return float(np.interp(np.log(n_cells), CELLS, WORTH_OF_NUMBERS if is_number else WORTH_OF_CATEGORIES))
+    return float(np.interp(np.log(n_cells), CELLS, TESTS_OF_NUMBERS if is_number else TESTS_OF_CATEGORIES))
 
 
 def merge_cells(counts: Vector, least: float, *, ordered: bool) -> Indices:

@@ -286,9 +286,9 @@ def _weights(statistics: Matrix, null: Null) -> Single:
     along = np.linalg.qr((scaled @ null.directions)[:, ::-1])
     length = np.diag(along.R)
     # Where nothing is left of a direction, what is found is rounding, which every machine does in its own way.
-    told = np.flatnonzero(np.abs(length) > NO_LENGTH * np.abs(length).max(initial=0.0))
-    basis = (along.Q * np.where(length < 0.0, -1.0, 1.0))[:, told].astype(np.float32)
-    wanted = null.coordinates[:, ::-1][:, told].astype(np.float32)
+    determined = np.flatnonzero(np.abs(length) > NO_LENGTH * np.abs(length).max(initial=0.0))
+    basis = (along.Q * np.where(length < 0.0, -1.0, 1.0))[:, determined].astype(np.float32)
+    wanted = null.coordinates[:, ::-1][:, determined].astype(np.float32)
     noise = _noise(len(statistics))
     return np.asarray(noise + (wanted - noise @ basis) @ basis.T, dtype=np.float32)
 

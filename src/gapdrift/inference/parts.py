@@ -133,10 +133,10 @@ def _as_observed(comparison: Comparison, location: Contrast) -> Contrast:
     m, n, owner = location.n_reference, location.n_window, comparison.profile.owner
     q, p = (np.maximum(1.0 - rates, 1e-6)[owner] for rates in comparison.missing_rates)
     share = (q * m + p * n) / (m + n)
-    told, scale = 1.0 / m + 1.0 / n, 1.0 / (q * m) + 1.0 / (p * n)
+    row_scale, scale = 1.0 / m + 1.0 / n, 1.0 / (q * m) + 1.0 / (p * n)
     with np.errstate(divide="ignore", invalid="ignore"):
-        heavier = (1.0 / (p * n) ** 3 + 1.0 / (q * m) ** 3) / scale**2 / ((1.0 / n**3 + 1.0 / m**3) / told**2)
-        steeper = (1.0 / (p * n) ** 2 - 1.0 / (q * m) ** 2) / scale**1.5 / ((1.0 / n**2 - 1.0 / m**2) / told**1.5)
+        heavier = (1.0 / (p * n) ** 3 + 1.0 / (q * m) ** 3) / scale**2 / ((1.0 / n**3 + 1.0 / m**3) / row_scale**2)
+        steeper = (1.0 / (p * n) ** 2 - 1.0 / (q * m) ** 2) / scale**1.5 / ((1.0 / n**2 - 1.0 / m**2) / row_scale**1.5)
         kurtosis = location.kurtosis * share * heavier
         skewness = location.skewness * np.sqrt(share) * np.where(np.isfinite(steeper), steeper, 1.0)
     sound = (np.abs(skewness) <= MAX_SKEWNESS) & (kurtosis <= MAX_KURTOSIS)
@@ -176,9 +176,9 @@ def _location_under_other_rates(
     before, after = (_within(side, profile.paired) for side in sides)
     before += np.diag(np.maximum(least[0] - np.diag(before), 0.0))
     after += np.diag(np.maximum(least[1] - np.diag(after), 0.0))
-    told, told_now = (_told(comparison, side) for side in sides)
-    known = np.linalg.inv(told + SMALLEST_RIDGE * np.diag(np.diag(told) + SMALLEST_VARIANCE))
-    passed_on = (told_now - told) @ known
+    modelled, modelled_now = (_modelled_covariance(comparison, side) for side in sides)
+    inverted = np.linalg.inv(modelled + SMALLEST_RIDGE * np.diag(np.diag(modelled) + SMALLEST_VARIANCE))
+    passed_on = (modelled_now - modelled) @ inverted
     of_reference = before / m + passed_on @ before @ passed_on.T / profile.n_learned
     if not profile.apart:
         of_reference += (passed_on @ before + before @ passed_on.T) / m
@@ -203,8 +203,8 @@ def _location_under_other_rates(
     )
 
 
-def _told(comparison: Comparison, side: Evidence) -> Matrix:
-    """Covariance of the paired columns less what missing cells of one side hide of it, by the model."""
+def _modelled_covariance(comparison: Comparison, side: Evidence) -> Matrix:
+    """Covariance of the expected scores of one side by the model: that of the scores less what missing cells hide."""
     profile = comparison.profile
     found: Matrix = _model_covariance(profile) - side.sums["conditional"] / side.n_rows
     return found
@@ -269,14 +269,14 @@ def _line_error(comparison: Comparison) -> Vector:
     profile, mechanism = comparison.profile, comparison.observed.mechanism
     m, n, owner = comparison.reference.n_rows, comparison.window.n_rows, profile.owner
     q, p = (np.maximum(1.0 - rates, 1e-6)[owner] for rates in comparison.missing_rates)
-    said = (q * m + p * n) / (m + n) * (1.0 / m + 1.0 / n)
+    usual = (q * m + p * n) / (m + n) * (1.0 / m + 1.0 / n)
     error = 1.0 / (q * profile.n_learned)
     if isinstance(profile.precision, DensePrecision):
         matrix = profile.precision.matrix
         slope = matrix[np.arange(len(owner)), mechanism.along[owner]] / np.diagonal(matrix)
         error = np.minimum(error, slope**2)
-    besides = (np.maximum(p, q) * mechanism.moved[owner]) ** 2 * error
-    return np.asarray(1.0 / np.sqrt(1.0 + besides / said))
+    added = (np.maximum(p, q) * mechanism.moved[owner]) ** 2 * error
+    return np.asarray(1.0 / np.sqrt(1.0 + added / usual))
 
 
 def _paired_covariance(comparison: Comparison) -> Matrix:
@@ -344,9 +344,9 @@ def _is_of_other_rows(comparison: Comparison, pairs: Contrast) -> bool:
     profile, reference = comparison.profile, comparison.reference
     if not isinstance(profile.precision, DensePrecision):
         return False
-    told = _model_covariance(profile)
+    modelled = _model_covariance(profile)
     found = (reference.sums["scatter"] + reference.sums["hidden"]) / reference.n_rows
-    away = np.abs(found - told)[profile.layout.pairs]
+    away = np.abs(found - modelled)[profile.layout.pairs]
     error = np.sqrt(pairs.variance * (1.0 / reference.n_rows + 1.0 / profile.n_learned))
     return bool(np.any((away > OTHER_ROWS * error)[pairs.usable]))
 
@@ -383,11 +383,11 @@ def _missed_by_factors(comparison: Comparison, pairs: Contrast) -> Vector:
     profile, reference = comparison.profile, comparison.reference
     if not isinstance(profile.precision, FactorPrecision) or comparison.equal_rates:
         return np.zeros(len(pairs.difference))
-    told = _model_covariance(profile)
+    modelled = _model_covariance(profile)
     found = (reference.sums["scatter"] + reference.sums["hidden"]) / reference.n_rows
     q, p = shares_of_pairs(profile, reference, comparison.window)
     error = np.sqrt(pairs.variance / reference.n_rows)
-    missed = np.abs(found - told)[profile.layout.pairs] + FACTOR_ERRORS * error
+    missed = np.abs(found - modelled)[profile.layout.pairs] + FACTOR_ERRORS * error
     return np.asarray(np.abs(p - q) / q * missed / np.sqrt(np.maximum(pairs.variance * pairs.scale, 1e-12)))
 
 

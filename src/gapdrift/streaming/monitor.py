@@ -553,8 +553,8 @@ class Monitor:
         )
         if not is_of_batches(self.detector):
             self._neighbours.look(self._index, self.detector, evidence)
-        told = self.warnings if window.alarm else ()
-        return replace(window, warnings=(*window.warnings, *decision.warnings, *told))
+        notes = self.warnings if window.alarm else ()
+        return replace(window, warnings=(*window.warnings, *decision.warnings, *notes))
 
     def _record_empty_windows(self, start: int, closed: int) -> WindowResult:
         """One record for all windows without rows that come next."""

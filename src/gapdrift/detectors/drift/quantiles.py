@@ -97,7 +97,7 @@ def fit_number_column(axis: HistogramAxis, counts: Vector, knots: Vector) -> Num
     cells = np.searchsorted(axis.limits, knots, side="right")
     total, before = max(float(counts.sum()), 1.0), 0.0
     levels, values, middles = [np.zeros(1)], [knots[:1]], [np.zeros(0)]
-    seen = np.zeros(len(knots), dtype=bool)
+    occupied = np.zeros(len(knots), dtype=bool)
     for cell in np.flatnonzero(counts).tolist():
         own, share = knots[cells == cell], float(counts[cell]) / total
         middle = before + share * (np.arange(len(own)) + 0.5) / max(len(own), 1)
@@ -106,9 +106,9 @@ def fit_number_column(axis: HistogramAxis, counts: Vector, knots: Vector) -> Num
         levels.append(np.array([before, *middle, before + share]))
         values.append(np.array([ends[0], *own, ends[1]]))
         middles.append(middle)
-        seen |= cells == cell
+        occupied |= cells == cell
         before += share
-    smooth = _smooth(np.concatenate(middles), knots[seen], total)
+    smooth = _smooth(np.concatenate(middles), knots[occupied], total)
     return NumberColumn(np.concatenate(levels), np.concatenate(values), *smooth, _grain(knots), knots)
 
 

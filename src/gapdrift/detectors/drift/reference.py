@@ -357,7 +357,7 @@ def _test(reference: DriftReference, window: Evidence, alpha: float) -> DriftRes
     p_value = combine_verdict(values, missingness)
     drift, notes = _decide(reference, values, missingness, p_value, alpha)
     features = _features(reference, comparison, tests)
-    said = {new_values_note(feature.name) for feature in features if feature.n_new_categories}
+    noted = {new_values_note(feature.name) for feature in features if feature.n_new_categories}
     return DriftResult(
         drift,
         p_value,
@@ -370,7 +370,7 @@ def _test(reference: DriftReference, window: Evidence, alpha: float) -> DriftRes
         _bins(reference, comparison),
         (
             *reference.notes,
-            *sorted(window.notes - said),
+            *sorted(window.notes - noted),
             *_empty_notes(reference, comparison),
             *_new_notes(reference, features, alpha),
             *notes,

@@ -187,11 +187,11 @@ class WindowSimulator:
         offset = np.zeros(len(self.means))
         ranks = np.tile(np.linspace(0.0, 1.0, N_RANKS)[:, None], len(self.means))
         for place, is_category in enumerate(self.reference.profile.is_category):
-            seen = rows[~hidden[:, place], place]
+            observed = rows[~hidden[:, place], place]
             if is_category:
-                offset[place] = share * seen.mean() if len(seen) else 0.0
-            elif len(seen):
-                own = np.sort(ndtr(seen / self.deviation[place]))
+                offset[place] = share * observed.mean() if len(observed) else 0.0
+            elif len(observed):
+                own = np.sort(ndtr(observed / self.deviation[place]))
                 levels = np.linspace(0.0, 1.0, len(own) + 2)
                 drawn = np.interp(ranks[:, place], levels, np.concatenate([[0.0], own, [1.0]]))
                 ranks[:, place] += share * (drawn - ranks[:, place])

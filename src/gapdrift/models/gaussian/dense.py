@@ -178,8 +178,8 @@ def _covariance_given(covariance: Floats, columns: Integers) -> Floats:
     observed = np.nonzero(is_observed)[1].reshape(len(columns), -1)
     flat = covariance.ravel()
     across = flat[observed[:, :, None] * n_columns + columns[:, None, :]]
-    told = np.matmul(inverse(flat[_cells(observed, n_columns)]), across)
-    left: Floats = flat[_cells(columns, n_columns)] - np.matmul(across.transpose(0, 2, 1), told)
+    slopes = np.matmul(inverse(flat[_cells(observed, n_columns)]), across)
+    left: Floats = flat[_cells(columns, n_columns)] - np.matmul(across.transpose(0, 2, 1), slopes)
     return left
 
 

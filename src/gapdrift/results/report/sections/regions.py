@@ -42,8 +42,8 @@ def make_regions(report: Report) -> Section | None:
     if not gained and not lost:
         return Section(KEY, TITLE, f"<p>{start}None of them gained or lost rows by more than chance allows.</p>")
     rows = f"{format_count(result.n_reference, 'row')} and {format_count(result.n_window, 'row')}"
-    seen = "The words are about cells that were observed in the reference, none that were filled in."
-    lead = f"{start}These gained or lost more than chance allows, the clearest first: shares of {rows}. {seen}"
+    observed = "The words are about cells that were observed in the reference, none that were filled in."
+    lead = f"{start}These gained or lost more than chance allows, the clearest first: shares of {rows}. {observed}"
     largest = max(max(entry.share_reference, entry.share_window) for entry in (*gained, *lost))
     sides = [("Regions that gained rows", gained), ("Regions that lost rows", lost)]
     tables = "".join(
