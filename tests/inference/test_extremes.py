@@ -58,10 +58,10 @@ def test_ties_with_the_other_side_are_not_beyond_it():
 
 
 def test_what_cannot_alarm_costs_nothing():
-    test, facts = ColumnTest(0.5, 0.1), empty_facts(1)
+    test, facts = ColumnTest(0.5, 0.1, 0.5), empty_facts(1)
     shared = facts.__class__(facts.smallest, facts.largest, ({"1": 30, "-1": 30},), facts.hashes, facts.copies)
     counts = [(np.array([50.0, 50.0]), np.array([50.0, 50.0]))]
-    assert with_extremes([test], (NUMBERS,), counts, (shared, shared), np.zeros(1)) == [test._replace(summed=0.5)]
+    assert with_extremes([test], (NUMBERS,), counts, (shared, shared), np.zeros(1)) == [test]
 
 
 def test_one_end_may_be_that_of_the_reference():
@@ -84,7 +84,7 @@ def test_a_code_for_what_is_not_known_is_found_and_named():
 
 
 def test_what_selects_cells_explains_extremes_too():
-    test, facts = ColumnTest(0.5, 0.1), empty_facts(1)
+    test, facts = ColumnTest(0.5, 0.1, 0.5), empty_facts(1)
     window = facts.__class__(facts.smallest, facts.largest, ({"3": 20},), facts.hashes, facts.copies)
     counts = [(np.array([50.0, 50.0]), np.array([50.0, 50.0]))]
     alone, explained = (
@@ -95,7 +95,7 @@ def test_what_selects_cells_explains_extremes_too():
 
 
 def test_columns_without_numbers_or_facts_are_as_they_are():
-    test, facts = ColumnTest(0.5, 0.1), empty_facts(1)
+    test, facts = ColumnTest(0.5, 0.1, 0.5), empty_facts(1)
     counts = [(np.ones(2), np.ones(2))]
     labels = HistogramAxis((), (), ("a", "(other)"))
     assert with_extremes([test], (labels,), counts, (facts, facts), np.zeros(1)) == [test]

@@ -6,13 +6,14 @@ import gapdrift as gd
 from gapdrift.inference.combination import effective_number
 from gapdrift.inference.observed import (
     _at_least,
+    _effective_tests,
     _ring_means,
     _shrink,
-    _effective_tests,
     column_tests,
     merge_cells,
 )
 from gapdrift.inference.observed_null import _Column, _column_p_values
+from gapdrift.inference.parts import distributions_part
 from gapdrift.tables.histograms import HistogramAxis
 
 LABELS = HistogramAxis((), (), ("a", "b", "c", "(other)"))
@@ -63,6 +64,21 @@ def test_too_few_values_are_not_tested():
         None,
         None,
     ]
+
+
+def test_columns_of_which_nothing_is_compared_leave_their_false_alarms_to_the_others(rng):
+    """One number beside nine flags that two rows in a thousand have: too few to be compared."""
+
+    def draw():
+        return np.column_stack([rng.normal(size=300), (rng.random((300, 9)) < 0.002).astype(float)])
+
+    detector = gd.DriftDetector(random_state=0).fit(draw())
+    comparison = detector.reference_.comparison(detector.count(draw()))
+    assert [*comparison.observed.tested] == [0]
+    alone = comparison.observed.columns[0].p_value
+    (found,) = [part for part in detector.test(draw()).values.parts if part.name == "distributions"]
+    assert distributions_part(comparison)[0].p_value == pytest.approx(alone, abs=0.1)
+    assert found.degrees_of_freedom == 1
 
 
 @pytest.mark.parametrize("is_number", [True, False])

@@ -129,6 +129,11 @@ class ObservedTests:
     mechanism: Mechanism
     explained: Vector
 
+    @property
+    def tested(self) -> dict[int, ColumnTest]:
+        """Tests of the columns of which anything is compared, by place."""
+        return {place: test for place, test in enumerate(self.columns) if test is not None and test.can_alarm}
+
 
 def make_comparison(
     profile: Profile,

@@ -4,6 +4,7 @@ A histogram has what lies beyond the reference in its last cell, among many valu
 -9 or 999 for what is not known, other units and limits of sensors show at the ends first.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -24,6 +25,9 @@ EXTREMES_SHARE = 0.1
 
 NO_CHANCE = 0.001
 """Probability of any value beyond the other side below which that share costs nothing."""
+
+ALARMS = 0.001
+"""p-value that outermost values must be able to reach for a column to be tested by them alone."""
 
 
 def with_extremes(
@@ -59,9 +63,12 @@ def with_extremes(
             sizes = float(counts[place][0].sum()), float(counts[place][1].sum())
             p_value, chance = extremes_test(sides, sizes, all_values=bool(axis.values))
             p_value = float(less_surely(np.array([p_value]), explained[place])[0])
-            left = 1.0 if chance < NO_CHANCE else 1.0 - EXTREMES_SHARE
-            both = min(sidak(test.p_value, 1.0 / left), sidak(p_value, 1.0 / EXTREMES_SHARE))
-            found[place] = test._replace(p_value=both, summed=test.p_value)
+            if test.can_alarm:
+                left = 1.0 if chance < NO_CHANCE else 1.0 - EXTREMES_SHARE
+                p_value = min(sidak(test.p_value, 1.0 / left), sidak(p_value, 1.0 / EXTREMES_SHARE))
+                found[place] = test._replace(p_value=p_value)
+            elif _can_alarm(sides, sizes, all_values=bool(axis.values)):
+                found[place] = test._replace(p_value=p_value, can_alarm=True)
     return found
 
 
@@ -127,6 +134,24 @@ def _end_chance(cells: Cells, sizes: tuple[float, float]) -> float:
     furthest = max((place for place, _ in cells), default=-np.inf)
     k = sum(count for place, count in cells if place == furthest)
     return sum(_all_on_one_side(k, own, sum(sizes)) for own in sizes) if k else 0.0
+
+
+def _can_alarm(tallies: tuple[Tally, Tally], sizes: tuple[float, float], *, all_values: bool) -> bool:
+    """Whether outermost values could give a small p-value, given how often each occurs on both sides together.
+
+    Values that are alike go beyond the other side all at once: of a flag that three rows have, three at most.
+    """
+    for sign in (1.0, -1.0):
+        together: Counter[float] = Counter()
+        for tally in tallies:
+            for place, count in _end(tally, sign, all_values=all_values):
+                together[place] += count
+        reached = np.cumsum([together[place] for place in sorted(together, reverse=True)])
+        for own in sizes:
+            most = int(reached[reached <= own].max(initial=0))
+            if most and 2.0 * _all_on_one_side(most, own, sum(sizes)) <= ALARMS:
+                return True
+    return False
 
 
 def _beyond(own: Cells, other: Cells) -> int:

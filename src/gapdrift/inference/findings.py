@@ -78,7 +78,7 @@ def value_parts(comparison: Comparison) -> list[tuple[Component | None, float, f
     interactions, strongest = interactions_part(comparison)
     first, second = (comparison.profile.owner[comparison.profile.paired[places]] for places in layout.pairs)
     of_pairs = np.maximum(observed.explained[first], observed.explained[second])
-    of_columns = observed.mechanism.of_own[[test is not None for test in observed.columns]]
+    of_columns = observed.mechanism.of_own[list(observed.tested)]
     of_products = observed.explained[observed.crossed.columns].max(axis=1, initial=0.0)
     return [
         (location_part(comparison), 1.0, _surest(comparison, layout.location)),

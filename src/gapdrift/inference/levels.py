@@ -106,7 +106,8 @@ def level_test(reference: Tally, window: Tally) -> ColumnTest | None:
         p_values.append(_surest_level(before[often], after[often], share))
     new = after[before == 0.0].sum() / n
     expected = float((total * share**total).sum() / n)
-    return ColumnTest(sidak(min(p_values), len(p_values)), float(max(new - expected, 0.0)))
+    p_value = sidak(min(p_values), len(p_values))
+    return ColumnTest(p_value, float(max(new - expected, 0.0)), p_value)
 
 
 def with_levels(
@@ -136,10 +137,10 @@ def with_levels(
         if levels is not None:
             p_value = float(less_surely(np.array([levels.p_value]), explained[place])[0])
             # Without a category of its own, a column has nothing else to be tested by.
-            others = [] if test is None else [test]
-            smallest = min([p_value, *(other.p_value for other in others)])
-            effect = max([levels.effect_size, *(other.effect_size for other in others)])
-            found[place] = ColumnTest(sidak(smallest, 1 + len(others)), effect)
+            others = [] if test is None or not test.can_alarm else [test]
+            p_value = sidak(min([p_value, *(other.p_value for other in others)]), 1 + len(others))
+            effect = max(levels.effect_size, 0.0 if test is None else test.effect_size)
+            found[place] = ColumnTest(p_value, effect, p_value)
     return found
 
 

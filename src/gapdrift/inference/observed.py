@@ -89,19 +89,19 @@ class ColumnTest(NamedTuple):
     effect_size : float
         Numbers: difference of the means of normal scores of the reference, or of their standard deviations, whichever
         is larger. Categories: the share of values that would have to change.
-    summed : float or None
-        p-value that counts in a sum over columns, where it is another one: the share of the outermost values, which
-        hardly ever tell anything, would be missing in the sum over many columns.
+    of_cells : float or None
+        p-value of the cells alone, which counts in a sum over columns: the share of the outermost values, which hardly
+        ever show anything, would be missing in the sum over many columns. None where all values fall into one merged
+        cell.
+    can_alarm : bool, default True
+        Whether anything is compared. Otherwise the p-value is 1, and the column takes no part in tests of all columns:
+        counted as a test, it would take false alarms from the others that it cannot spend.
     """
 
     p_value: float
     effect_size: float
-    summed: float | None = None
-
-    @property
-    def in_sum(self) -> float:
-        """p-value that counts in a sum over columns."""
-        return self.p_value if self.summed is None else self.summed
+    of_cells: float | None
+    can_alarm: bool = True
 
 
 @stored
@@ -205,10 +205,13 @@ def _column_test(axis: HistogramAxis, before: Vector, after: Vector, explained: 
     if not is_number:
         merged = merge_cells(before + after, least, ordered=False)
         cells = [np.bincount(merged, counts).astype(float) for counts in (before, after)]
+    n_cells, effect = int(np.count_nonzero(cells[0] + cells[1])), _column_effect(axis, before / m, after / n)
+    if n_cells < 2:
+        return ColumnTest(1.0, effect, None, can_alarm=False)
     p_values.append(_largest_cell(*cells))
     smallest = float(less_surely(np.array([min(p_values)]), explained)[0])
-    number = _effective_tests(int(np.count_nonzero(cells[0] + cells[1])), is_number=is_number)
-    return ColumnTest(sidak(smallest, number), _column_effect(axis, before / m, after / n))
+    p_value = sidak(smallest, _effective_tests(n_cells, is_number=is_number))
+    return ColumnTest(p_value, effect, p_value)
 
 
 def _effective_tests(n_cells: int, *, is_number: bool) -> float:

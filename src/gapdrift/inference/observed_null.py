@@ -103,20 +103,20 @@ class ObservedNull:
         expect(min(self.n_columns, self.n_products) >= 0, "numbers of columns and products")
 
     def distributions_test(
-        self, p_values: Vector, in_sum: Vector, places: Indices, closer: float = 1.0
+        self, p_values: Vector, of_cells: Vector, places: Indices, closer: float = 1.0
     ) -> Component | None:
         """Test of all columns by the p-values of some: the smallest, and all together; None where there is none.
 
         Parameters
         ----------
-        p_values, in_sum : (n,) arrays
-            Of the columns, and those that count in a sum over them.
+        p_values, of_cells : (n,) arrays
+            Of the columns, and of their cells alone, which count in a sum over them; NaN where there are none.
         places : (n,) array of int
             Columns that they are of.
         closer : float, default 1.0
             How much more columns correlate on the sides that are compared than in draws of the reference.
         """
-        number, known = len(p_values), in_sum[self.is_known[places]]
+        number, known = len(p_values), of_cells[self.is_known[places] & ~np.isnan(of_cells)]
         if not number:
             return None
         smallest = _smallest("distributions", float(p_values.min()), number, self.distributions, self.n_columns)

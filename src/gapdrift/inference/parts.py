@@ -483,10 +483,11 @@ def merge_bins(shares: Vector, n_rows: int, centres: Matrix) -> Matrix:
 
 def distributions_part(comparison: Comparison) -> tuple[Component | None, float]:
     """Test of the distribution of each column, by its observed cells; and its effect size."""
-    tests = {place: test for place, test in enumerate(comparison.observed.columns) if test is not None}
-    p_values, in_sum = (np.array([getattr(test, kind) for test in tests.values()]) for kind in ("p_value", "in_sum"))
+    tests = comparison.observed.tested
+    p_values = np.array([test.p_value for test in tests.values()])
+    of_cells = np.array([np.nan if test.of_cells is None else test.of_cells for test in tests.values()])
     places = np.array(list(tests), dtype=np.intp)
-    found = comparison.observed_null.distributions_test(p_values, in_sum, places, _closer(comparison, places))
+    found = comparison.observed_null.distributions_test(p_values, of_cells, places, _closer(comparison, places))
     return found, min(tests.values(), key=lambda test: test.p_value).effect_size if tests else 0.0
 
 
