@@ -1,3 +1,4 @@
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -62,6 +63,21 @@ def test_what_cannot_alarm_costs_nothing():
     shared = facts.__class__(facts.smallest, facts.largest, ({"1": 30, "-1": 30},), facts.hashes, facts.copies)
     counts = [(np.array([50.0, 50.0]), np.array([50.0, 50.0]))]
     assert with_extremes([test], (NUMBERS,), counts, (shared, shared), np.zeros(1)) == [test]
+
+
+def test_outermost_values_alone_are_a_test_where_they_could_alarm():
+    """Nothing else is compared of the column: five values that are alike say little wherever they fall, twelve much."""
+    test, facts = ColumnTest(1.0, 0.1, None, can_alarm=False), empty_facts(1)
+    counts = [(np.array([50.0, 50.0]), np.array([50.0, 50.0]))]
+
+    def found(before, after):
+        sides = (replace(facts, tallies=(tally,)) for tally in (before, after))
+        return with_extremes([test], (NUMBERS,), counts, tuple(sides), np.zeros(1))[0]
+
+    alike, apart = {"1": 5}, {str(place): 1 for place in range(1, 13)}
+    assert found({}, alike) == test
+    whole, _ = extremes_test(({}, apart), (100.0, 100.0), all_values=False)
+    assert found({}, apart) == test._replace(p_value=whole, can_alarm=True)
 
 
 def test_one_end_may_be_that_of_the_reference():
