@@ -3,13 +3,13 @@
 With z the centred normal scores of a row, o its observed cells, and everything 0 where a cell is missing:
 
 - u, the score in 32nds, cut off at two and a half standard deviations;
-- w = 1 - cos(1.5 u), in 32nds, of numbers alone: that of a category says nothing new. Products of such Fourier features
-  tell of dependence that no correlation shows. Squares tell less of it, and products of two squares have tails so heavy
-  that hundreds of rows do not tell their variance;
+- w = 1 - cos(1.5 u), in 32nds, of numbers alone: that of a category is redundant. Products of such Fourier features
+  show dependence that no correlation shows. Squares show less of it, and products of two squares have tails so heavy
+  that hundreds of rows do not estimate their variance;
 - o itself, for each input column;
 - c and s, cosine and sine of 1.5 u^2, in 32nds, of numbers where matrix columns are few. A wave of the squared distance
-  of two columns from the middle, of whatever phase, is made of products of them: it tells rows that come to lie on a
-  circle, or in a ring, which no function of each column alone times one of the other tells as clearly.
+  of two columns from the middle, of whatever phase, is made of products of them: it finds rows that come to lie on a
+  circle, or in a ring, which no function of each column alone times one of the other finds as clearly.
 
 The sums over rows of all products of two of these give, over the rows that have both cells, the means of u_i and w_i
 and how u_i, w_i and o_i depend on u_j, w_j and o_j: skewness, spread of one number along another, tails that go

@@ -28,7 +28,7 @@ class Block:
         Variance of the statistic of one row, at least: that of independent rows.
     together, largest : float
         Weights of the score of all statistics together and of the largest one; 0 leaves it out, and a block with two
-        of them tells of single columns only.
+        of them is about single columns only.
     of_values : bool
         Whether it belongs to the values, not to missingness.
     turn : (turned, statistics) array, optional
@@ -187,7 +187,7 @@ def design_of(terms: Matrix, n_rows: Vector, scored: Indices, left_out: Indices)
 
 def fit_block(statistics: Matrix, design: Design, block: Block, *, as_panes: bool) -> BlockModel:
     """Model of the turned statistics of the batches that a design keeps."""
-    # A batch without a value of a statistic says nothing of it: it takes the mean of the others, and does not count.
+    # A batch without a value of a statistic is no evidence of it: it takes the mean of the others, and does not count.
     present = np.isfinite(statistics)
     n_present = present.sum(axis=0)
     means = np.where(present, statistics, 0.0).sum(axis=0) / np.maximum(n_present, 1)

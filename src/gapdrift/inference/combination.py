@@ -39,7 +39,7 @@ NEXT_TO_NONE = 1e-300
 
 @dataclass(frozen=True, eq=False)
 class Component:
-    """A test, and what it would say of draws where nothing changed.
+    """A test, and its p-values for draws of the null distribution.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def wald(
     Notes
     -----
     T = d' S^-1 d / h on the non-null space of the correlation, of rank r. With S about the common mean T is at
-    most N - 1; with f degrees of freedom of S within the sides, N - 2 where all rows tell it,
+    most N - 1; with f degrees of freedom of S within the sides, N - 2 where all rows estimate it,
     (N - 2) / f x (f + 1 - r) / r x T / (N - 1 - T) is distributed as F(r, f + 1 - r) (Hotelling). With S within the
     sides (f + 1 - r) / (f r) x T is.
     """
@@ -290,8 +290,8 @@ def _harmonic_mean(p_values: Matrix, weights: Vector) -> Vector:
 class Adjustment:
     """Probability that the smallest or the mean of several p-values is at most a number, where nothing changed.
 
-    Below the 0.05 quantile of the draws it is that of `effective_number` independent tests, which tells probabilities
-    far smaller than draws can; above it, the share of draws, so that p-values are uniform.
+    Below the 0.05 quantile of the draws it is that of `effective_number` independent tests, which extends to
+    probabilities far smaller than draws can; above it, the share of draws, so that p-values are uniform.
 
     Parameters
     ----------

@@ -44,7 +44,7 @@ class Comparison:
     contrast : Contrast
         Of all statistics.
     cautious : Contrast
-        The same, differences of values divided by how much more they vary than the sums say (`reference_error`).
+        The same, differences of values divided by how much more they vary than the sums imply (`reference_error`).
     values_null, missing_null : Null
     observed_null : ObservedNull
     observed : ObservedTests
@@ -201,13 +201,13 @@ def _as_rare_as_both(profile: Profile, shape: Shape, reference: Sample, window: 
 
 
 def reference_error(profile: Profile, reference: Evidence, window: Evidence) -> Vector:
-    """How much more the differences vary than the sums say, where the window misses less than the reference.
+    """How much more the differences vary than the sums imply, where the window misses less than the reference.
 
     Notes
     -----
     With shares q and p of observed cells in reference and window, the mean of expected scores of a window varies
     by p v / n around a mean that the reference knows to v / (q m) only, and that enters by its share p: together
-    v (p / n + p^2 / (q m)). The sums say v (q m + p n) / (m + n) x (1 / m + 1 / n), which is the same for p = q.
+    v (p / n + p^2 / (q m)). The sums imply v (q m + p n) / (m + n) x (1 / m + 1 / n), which is the same for p = q.
     A product of two columns is observed where both are. Where the model was fitted to L < m rows, its error adds
     v (q - p)^2 / q x (1 / L - 1 / m). What products lack is known from one random completion of the L rows, each cell
     with the residual of a completed row: v (q - p)^2 (1 - q) / (q (2 - q) L). Bins vary besides by the error of D
@@ -238,12 +238,12 @@ def reference_error(profile: Profile, reference: Evidence, window: Evidence) -> 
 
 
 def _error_of_squares(profile: Profile, reference: Evidence, q: Vector, p: Vector) -> Vector:
-    """What products vary by besides where a column is observed that was missing, beside one that comes to be missing.
+    """Further variance of products where a column is observed that was missing, beside one that comes to be missing.
 
-    Their product is told there by the square of the first one, x_i^2 S_ij / S_ii, and S_ii is known from a share q_i of
-    the reference's rows only. With shares p of the window, of Gaussian scores with the correlation r, that varies the
-    mean of the product by 2 r^2 (p_i (1 - p_j))^2 / (q_i m), over the variance 1 + r^2 of a product. The reference's
-    own rows, a share q_i (1 - q_j) of which is told like this, say that much of it.
+    The expected product is x_i^2 S_ij / S_ii there, and S_ii is known from a share q_i of the reference's rows only.
+    With shares p of the window, of Gaussian scores with the correlation r, that varies the mean of the product by
+    2 r^2 (p_i (1 - p_j))^2 / (q_i m), over the variance 1 + r^2 of a product. The reference's own rows, a share
+    q_i (1 - q_j) of which is filled like this, already show that much of it.
     """
     first, second = profile.layout.pairs
     covariance = (reference.sums["scatter"] + reference.sums["hidden"]) / reference.n_rows

@@ -28,7 +28,7 @@ LABEL_SHARE = 0.2
 """Share of those of `values` that the label has."""
 
 MIN_WINDOW_LABELS = 20
-"""Labelled rows of the window below which nothing is said of the concept."""
+"""Labelled rows of the window below which the concept is undetermined."""
 
 MOVED = 0.1
 """p-value of all functions of the labelled rows having their means as before, above which they are taken as unmoved."""
@@ -43,7 +43,7 @@ ROWS_PER_RANK = 10
 """Labelled rows of the window for each direction of a Wald test, at least."""
 
 LEAST_INFORMATION = 1e-4
-"""Part of a function that the others do not tell, times its rows, below which it is left out."""
+"""Share of the variance of a function that the others do not explain, times its rows, below which it is left out."""
 
 WEIGHTS = {"level": 1.0, "slopes": 1.0, "curves": 0.5}
 """Weights of the tests of a label's mean."""
@@ -106,7 +106,7 @@ def concept_finding(roles: Indices, reference: Sums, counted: Sums, window: Sums
     roles : (functions,) array of int
         Of the functions of a row.
     reference : mapping
-        Sums of `gapdrift.counting.concept` over rows of the reference, each predicted by what others tell of it.
+        Sums of `gapdrift.counting.concept` over rows of the reference, each predicted by a model of the others.
     counted : mapping
         The same, counted like a window. Squared residuals of rows that were learned from are too small, so that a
         spread must differ from both: rows of the reference are then no drift.

@@ -75,7 +75,7 @@ class Shape:
         Entries that are 0 or ``unit``, less ``offset``: their shape follows from their frequency.
     unit, offset : (statistics,) arrays
     degenerate : (statistics,) array of bool
-        Entries that say nothing of their own: squares of columns with two values, products within a category.
+        Redundant entries: squares of columns with two values, products within a category.
     """
 
     skewness: Vector

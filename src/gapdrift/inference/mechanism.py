@@ -49,7 +49,7 @@ Such as a spread that depends on a number by whose size cells are missing, or de
 """
 
 ENOUGH_OTHERS = 10
-"""Functions of columns from which their scatter tells how much each of them varies by chance."""
+"""Functions of columns from which on their scatter estimates how much each of them varies by chance."""
 
 MOST_USUAL = 2.0
 """Mean square of standardised differences that others vary by beside missing cells, at most."""
@@ -71,7 +71,7 @@ class Mechanism(NamedTuple):
     ----------
     p_values : (input columns,) array
     bent : (input columns,) array
-        Standard deviations by which what changed may move a column beside what a straight line says of it, about.
+        Standard deviations, about, by which what changed may move a column beyond its regression on a straight line.
     moved : (input columns,) array
         By how much the means of others over the rows that have a column moved beyond chance, the largest, in standard
         deviations of one row.
@@ -178,7 +178,7 @@ def _related(crossed: CrossedSums, matrix: Matrix, kurtosis: Vector) -> Matrix:
     """Correlation of each u and w with all u and w of each input column, and its error: (u and w, columns).
 
     The root of the sum of the squared ones: of a category with many values each follows a number a little only. Rare
-    values may go with what is rare in others, of which u and w tell little: the heavier, the larger it is taken.
+    values may go with what is rare in others, which u and w hardly show: the heavier, the larger it is taken.
     """
     size, owner = crossed.n_columns + len(crossed.numbers), crossed_owner(crossed)
     present = matrix[size:, size:]
@@ -210,11 +210,11 @@ def _in_common(away: Matrix, usable: Mask, correlation: Matrix) -> tuple[float, 
     -----
     With R the correlation of k differences, the sum of their squares has the variance 2 tr R^2 and the third central
     moment 8 tr R^3. Where one column selects the cells of many, these are nearly one difference: their mean square is
-    as skewed as a single square, far more than its variance says.
+    as skewed as a single square, far more than its variance suggests.
 
     Where columns are missing at large values of themselves, others vary more there, and all mean squares are larger
     than 1. So the mean square of one u or w is compared with that of all, and its deviation is at least theirs, where
-    there are enough to tell. That of all is taken to be 2 at most, and three times their own deviation: where columns
+    there are enough of them. That of all is taken to be 2 at most, and three times their own deviation: where columns
     follow each other closely, all of them move with the one that selects cells, and none of them stands out.
     """
     in_common = np.zeros(away.shape)
@@ -297,7 +297,7 @@ class _Shifts(NamedTuple):
 
 
 def _tells(own: _Shifts, other: _Shifts) -> Mask:
-    """Whether the missing cells of a side tell where they are: they are many, or next to none beside the other side.
+    """Whether the missing cells of a side show their conditions: they are many, or next to none beside the other side.
 
     A handful among few rows would count as missing nowhere, though they are missing where those of the other side are.
     """

@@ -192,7 +192,7 @@ def effective_sample_size(rows: Matrix) -> int:
     -----
     With the covariance of L rows v instead of the true one, d' S^-1 d is too large by the share c / L on average,
     c = E |v|^4 / r - 1 for white rows of r columns (Mardia's kurtosis), which is r + 1 for Gaussian ones. Few rows with
-    large products, as rare categories make them, tell less than many.
+    large products, as rare categories make them, estimate it less well than many.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Tests of observed cells alone: the distribution of each column, and how columns go together.
 
 They hold, whatever the data are like, as long as cells are missing completely at random on both sides, at whatever
-rates, or under the same conditions on both. Where the conditions changed, as `gapdrift.inference.mechanism` tells, what
+rates, or under the same conditions on both. Where the conditions changed, as `gapdrift.inference.mechanism` tests, what
 that may explain is taken off (`less_surely`).
 """
 
@@ -57,7 +57,7 @@ ROWS_PER_HEAVINESS = 25.0
 """Rows for each unit of the excess kurtosis of a product, or of a cell, below which its variance is not known."""
 
 ROWS_KNOWN = 10.0
-"""Rows like all others that join those that have a column, or miss it, where it is told how much others vary there."""
+"""Rows like all others, added to those that have a column, or miss it, to estimate the variance of others there."""
 
 FLAT = 0.05
 """Variance of a product over that of one of independent factors below which it is not tested.
@@ -113,9 +113,9 @@ class CrossedShape:
     ----------
     variance, skewness, kurtosis : (entries,) arrays
         In the order of `product_entries`, then those of triples, then those of rings: cosines, then sines. The kurtosis
-        is infinite where too few rows tell the variance.
+        is infinite where too few rows estimate the variance.
     n_rows : (entries,) array
-        Rows of the reference that tell them: no more than were looked at one by one.
+        Rows of the reference that they are estimated from: no more than were looked at one by one.
     own_kurtosis : (columns and numbers,) array
         Of each u and w.
     wider : (2, columns and numbers, input columns) array
@@ -136,7 +136,7 @@ class CrossedShape:
         for name in ("variance", "skewness", "kurtosis", "n_rows"):
             expect_shape(getattr(self, name), (size,), name)
         expect(bool(np.all(self.variance >= 0.0)), "variances from 0")
-        expect(bool(np.all(self.n_rows >= 1.0)), "rows that tell them")
+        expect(bool(np.all(self.n_rows >= 1.0)), "numbers of rows from 1")
         expect_shape(self.own_kurtosis, (-1,), "own kurtosis")
         expect_shape(self.wider, (2, len(self.own_kurtosis), -1), "variances beside missing cells")
         expect(bool(np.all(self.wider >= 1.0)), "variances beside missing cells from 1")
@@ -251,7 +251,7 @@ def _largest_cell(before: Vector, after: Vector) -> float:
     """p-value of the cell whose share changed most: hypergeometric (Fisher's exact test), for the number of cells.
 
     Half of the probability of the counts themselves is left out (mid-p): with counts as small as these, the whole would
-    be half the level that it says.
+    have half its nominal level.
     """
     m, n, n_cells = before.sum(), after.sum(), int(np.count_nonzero(before + after))
     # Of a cell with more than half of the values the others are looked at: its share changed as theirs did.
@@ -407,7 +407,7 @@ def _wider(centred: Matrix, wide: Matrix, present: Matrix) -> Stack:
     counts, means, squares = (part.T @ present for part in (wide, centred, centred**2))
     found = []
     for number, mean, square in ((counts, means, squares), (n_rows - counts, -means, everywhere - squares)):
-        # Some rows like all others join them: a handful tells little.
+        # Shrunk by some rows like all others: a handful estimates no variance.
         total = number + ROWS_KNOWN
         found.append(((square + ROWS_KNOWN * usual) / total - (mean / total) ** 2) / usual)
     wider: Stack = np.maximum(np.stack(found), 1.0)

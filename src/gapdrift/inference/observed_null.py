@@ -67,7 +67,7 @@ NO_WEIGHT = 0.01
 @stored
 @dataclass(frozen=True, eq=False)
 class ObservedNull:
-    """What the tests of observed cells would say where nothing changed.
+    """Null distribution of the tests of observed cells.
 
     Parameters
     ----------

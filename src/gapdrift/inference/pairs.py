@@ -204,7 +204,7 @@ def _expected_correlations(
     covariance = products - np.outer(means, means)
     spread = np.sqrt(np.maximum(np.diag(covariance), 1e-9))
     one, two = np.searchsorted(profile.paired, entries.T)
-    # Rows that would have both cells if cells were missing independently: what was filled in tells nothing.
+    # Rows that would have both cells if cells were missing independently: what was filled in is no evidence.
     is_there = 1.0 - evidence.sums["missing"][profile.owner[entries.T]] / n_rows
     return Correlations(covariance[one, two] / (spread[one] * spread[two]), n_rows * is_there.prod(axis=0))
 

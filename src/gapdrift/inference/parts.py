@@ -53,7 +53,7 @@ ROWS_PER_KNOWN_RANK = 3
 """The same where missing rates differ, of rows that have two columns."""
 
 MAX_CORRELATED = 400
-"""Statistics whose correlation is known, at most; that of all pairs of more columns is told by their covariance."""
+"""Statistics whose correlation is estimated, at most; that of all pairs of more columns follows from the covariance."""
 
 ROWS_PER_COLUMN = 4
 """Rows that a model is learned from, for each matrix column, below which it fits them better than any others."""
@@ -62,7 +62,7 @@ ROWS_PER_FACTOR_COLUMN = 10
 """The same of a model of a few factors and noise."""
 
 ROWS_PER_KNOWN_COLUMN = 10
-"""The same, below which it says too little of cells that are missing at other values than those it was learned from."""
+"""The same, below which it predicts too poorly what is missing at other values than those it was fitted to."""
 
 MIN_TOGETHER = 20.0
 """Rows of either side, about, in which both cells of a product are observed, at least."""
@@ -80,7 +80,7 @@ FACTOR_ERRORS = 3.0
 """Standard errors by which factors may miss a correlation beyond what the reference shows."""
 
 OTHER_ROWS = 4.0
-"""Standard errors by which products of reference rows may differ from what the model that they taught says of them."""
+"""Standard errors by which the mean products of reference rows may differ from those of the model fitted to them."""
 
 SMALLEST_RIDGE = 1e-6
 """Share of its variances by which a covariance that is inverted is made larger."""
@@ -94,8 +94,8 @@ def location_part(comparison: Comparison) -> Component | None:
 
     Columns are tested together, many of them along principal directions, and by the sum of their squared differences;
     many columns one by one as well. Categories too rare for these are left to the exact test of their counts; columns
-    of which the model knows too little to say what is missing at other values than before, or that follow what changed
-    there along no straight line, to the test of their observed cells.
+    that the model predicts too poorly where cells are missing at other values than before, or that depend on what
+    changed there in a bend, to the test of their observed cells.
     """
     profile, layout = comparison.profile, comparison.profile.layout
     line_error = _line_error(comparison)
@@ -171,7 +171,7 @@ def _location_under_other_rates(
     of n rows of a window and m of the reference, with G = (D_n - D_m) D_m^-1, has the covariance
     C_n / n + C_m / m + (G C_m + C_m G') / m + G C_m G' / L, which is C_n / n + D_n D_m^-1 C_m D_m^-1 D_n / m for L = m.
     Where it was learned from other rows, the third term falls away. In directions in which columns that follow each
-    other differ, that is far more than rates say: these are known from rows with all of the columns only.
+    other differ, that is far more than the rates imply: these are known from rows with all of the columns only.
     """
     profile = comparison.profile
     m, n = comparison.reference.n_rows, comparison.window.n_rows
@@ -369,7 +369,7 @@ def _is_of_other_rows(comparison: Comparison, pairs: Contrast) -> bool:
 def sound_products(comparison: Comparison) -> Contrast:
     """Products of expected scores, without what is explained otherwise; those of too few rows are not usable.
 
-    Changed conditions of missing cells explain some, and changed rates where a few factors tell less than all.
+    Changed conditions of missing cells explain some, and so do changed rates where a factor model is incomplete.
     """
     profile, layout = comparison.profile, comparison.profile.layout
     pairs = comparison.cautious.part(layout.dependence)
@@ -388,12 +388,12 @@ def sound_products(comparison: Comparison) -> Contrast:
 
 
 def _missed_by_factors(comparison: Comparison, pairs: Contrast) -> Vector:
-    """Standard deviations that changed rates may explain of products of which a few factors tell the hidden part.
+    """Standard deviations that changed rates may explain of products whose hidden part comes from a factor model.
 
-    Factors cannot tell every correlation, such as that of a column with its copy. Where both cells are observed, in a
-    share q of the reference's rows, a product has the true mean, and elsewhere that of the factors: together they are
-    q (truth - factors) apart from these. With a share p of the window's rows they move by p - q times what the factors
-    miss, which the reference tells up to its error.
+    Factors cannot represent every correlation, such as that of a column with its copy. Where both cells are observed,
+    in a share q of the reference's rows, a product has the true mean, and elsewhere that of the factors: together they
+    are q (truth - factors) apart from these. With a share p of the window's rows they move by p - q times what the
+    factors miss, which the reference shows up to its standard error.
     """
     profile, reference = comparison.profile, comparison.reference
     if not isinstance(profile.precision, FactorPrecision) or comparison.equal_rates:
@@ -519,7 +519,7 @@ def _closer(comparison: Comparison, columns: Indices) -> float:
 
 
 def interactions_part(comparison: Comparison) -> tuple[Component | None, float]:
-    """Test of products of observed cells, but for plain ones, of which dependence tells more; and its effect size."""
+    """Test of products of observed cells, but for plain ones, which dependence tests better; and its effect size."""
     crossed = comparison.observed.crossed
     tested = np.flatnonzero(crossed.usable & ~crossed.is_plain)
     if not len(tested):
@@ -570,7 +570,7 @@ def _rates_together(comparison: Comparison, draws: Matrix) -> Component | None:
         deviation = np.sqrt(rates.variance[smooth])
         correlation = comparison.missing_null.correlation_between(layout.rates.start + smooth)
         covariance = correlation * np.outer(deviation, deviation)
-        # Only the rows of the reference tell it.
+        # It is estimated from the rows of the reference only.
         freedom = max(comparison.missing_null.n_effective - 1, 1)
     else:
         return None
