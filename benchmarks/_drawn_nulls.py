@@ -14,7 +14,7 @@ import csv
 import sys
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -219,6 +219,7 @@ def run_part(arguments: argparse.Namespace) -> None:
     def measured(phase: str, names: Sequence[str], start: int, trials: int) -> None:
         found = measure(names, phase, start, trials, arguments.jobs, path, known=before, until=until)
         tallies[phase] = found
+        before.update({(each.name, phase, start): each for each in found})
         # A night may be too short for the phases that follow.
         later = [each for each in before.values() if each.phase not in tallies]
         all_found = [*(each for phase in tallies.values() for each in phase if each.trials), *later]
@@ -275,11 +276,9 @@ def measure(
     """
     before = {name: known.get((name, phase, start), _no_trials(name, phase, start)) for name in names}
     before = {name: each if each.trials <= trials else _no_trials(name, phase, start) for name, each in before.items()}
-    # A few trials of every case first: the worst of them show early.
     tasks = [
         (name, first, min(CHUNK, start + trials - first))
-        for first in range(start, start + trials, CHUNK)
-        for name in names
+        for name, first in in_order(names, range(start, start + trials, CHUNK), _seconds(known.values()))
         if first >= start + before[name].trials
     ]
     say(f"{phase}: {len(names)} cases")
@@ -297,6 +296,20 @@ def measure(
     ]
     print(summary(phase, tallies), flush=True)
     return tallies
+
+
+def in_order(names: Sequence[str], firsts: Sequence[int], seconds: Mapping[str, float]) -> list[tuple[str, int]]:
+    """Cases and first trials in the order in which they are measured: a few of every case, then the cheapest cases.
+
+    So the worst of them show early, and a run that is stopped has finished as many as it could.
+    """
+    cheapest = sorted(names, key=lambda name: seconds.get(name, 0.0))
+    return [(name, firsts[0]) for name in names] + [(name, first) for name in cheapest for first in firsts[1:]]
+
+
+def _seconds(tallies: Iterable[Tally]) -> dict[str, float]:
+    """Processor time of one trial of each case."""
+    return {each.name: each.seconds for each in tallies if each.trials}
 
 
 def _no_trials(name: str, phase: str, first: int) -> Tally:

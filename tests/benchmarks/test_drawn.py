@@ -52,6 +52,11 @@ class TestNulls:
         assert few.reached
         assert not many.reached
 
+    def test_a_few_trials_of_every_case_come_first_and_then_the_cheapest_cases(self):
+        found = _drawn_nulls.in_order(["a", "b", "c"], range(0, 30, 10), {"a": 5.0, "b": 0.1, "c": 1.0})
+        assert found[:3] == [("a", 0), ("b", 0), ("c", 0)]
+        assert found[3:] == [("b", 10), ("b", 20), ("c", 10), ("c", 20), ("a", 10), ("a", 20)]
+
     def test_a_phase_is_summed_up(self):
         text = _drawn_nulls.summary("drawn", [tally_of(0, 50, 5), tally_of(1, 0)])
         assert text == "drawn: 2 cases of 500 trials: 0.0500 at 0.05, 0.0050 at 0.01; highest 0.100, drawn 0"
