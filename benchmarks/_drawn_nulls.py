@@ -157,17 +157,17 @@ def read_tallies(path: Path | None, jobs: int = 1) -> dict[tuple[str, str, int],
         rows = list(csv.DictReader(file))
     found = [_tally_of(row) for row in rows if row.get("code") == code_of()]
     others = [_tally_of(row) for row in rows if row.get("code") != code_of() and row.get("first p-values")]
-    found += _unchanged(others, jobs)
+    found += _unchanged(others, jobs, journal_of(path))
     return {(each.name, each.phase, each.first): each for each in found}
 
 
-def _unchanged(tallies: Sequence[Tally], jobs: int) -> list[Tally]:
-    """Those whose first trials give the same p-values by the present code."""
+def _unchanged(tallies: Sequence[Tally], jobs: int, journal: Path) -> list[Tally]:
+    """Those whose first trials give the same p-values by the present code; these trials are noted in the journal."""
     if not tallies:
         return []
     tasks = [(each.name, each.first, min(CHECKED, each.trials)) for each in tallies]
     say(f"{len(tallies)} cases were measured by other code; are their first trials the same?")
-    again = run(work, tasks, jobs)
+    again = run(work, tasks, jobs, journal)
     same = [e for e, records in zip(tallies, again, strict=True) if _alike(e.first_p_values, _first(e.name, records))]
     say(f"{len(same)} are, {len(tallies) - len(same)} are measured anew")
     return same

@@ -1,6 +1,7 @@
 """Repeated trials in several processes, with progress, a CSV and binomial bounds."""
 
 import argparse
+import ast
 import csv
 import hashlib
 import json
@@ -18,7 +19,18 @@ from threadpoolctl import threadpool_limits
 
 import gapdrift as gd
 
-__all__ = ["SURE", "add_arguments", "code_of", "outside", "read_csv", "read_journal", "run", "select", "write_csv"]
+__all__ = [
+    "SURE",
+    "add_arguments",
+    "code_of",
+    "outside",
+    "read_csv",
+    "read_journal",
+    "run",
+    "select",
+    "without_words",
+    "write_csv",
+]
 
 SURE = 1e-3
 """A rate is held against a bar only where chance alone would put it there less often than this."""
@@ -103,11 +115,25 @@ def _one_thread() -> None:
 
 @cache
 def code_of() -> str:
-    """First digits of a checksum of the code that the figures are of: that of the detector, and of the grammar."""
+    """First digits of a checksum of the code that the figures are of: that of the detector, and of the grammar.
+
+    Docstrings and comments are left out: no figure depends on them.
+    """
     root = Path(__file__).parent
     measured = [Path(gd.__file__).parent / name for name in ("counting", "detectors", "inference", "models", "tables")]
     files = [file for folder in [*measured, root / "grammar"] for file in sorted(folder.rglob("*.py"))]
-    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:10]
+    return hashlib.sha256("".join(without_words(file.read_text("utf-8")) for file in files).encode()).hexdigest()[:10]
+
+
+def without_words(source: str) -> str:
+    """Syntax tree of Python source as text, without docstrings and comments."""
+    return ast.dump(_WithoutDocstrings().visit(ast.parse(source)))
+
+
+class _WithoutDocstrings(ast.NodeTransformer):
+    def visit_Expr(self, node: ast.Expr) -> ast.Expr | None:
+        is_text = isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+        return None if is_text else node
 
 
 def write_csv(path: Path | None, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:

@@ -6,7 +6,7 @@ from collections import Counter
 import numpy as np
 import pytest
 from benchmarks._drawn_nulls import Tally
-from benchmarks._trials import run
+from benchmarks._trials import run, without_words
 from benchmarks.grammar import nulls
 from benchmarks.grammar.drifts import drift_case
 
@@ -131,7 +131,7 @@ class TestNulls:
         assert found.first_p_values == "0.004 none 0.004"
         assert not _drawn_nulls.read_tallies(path)
 
-        def rounded(_, tasks, __):
+        def rounded(_, tasks, *__):
             return [[{**noted[0], "values": 0.004003}, noted[1], noted[0]][: task[2]] for task in tasks]
 
         monkeypatch.setattr(_drawn_nulls, "run", rounded)
@@ -159,6 +159,13 @@ class TestNulls:
         n_done = sum(each is not None for each in found)
         assert 0 < n_done < 40
         assert found[:n_done] == list(range(n_done))
+
+    def test_figures_stand_when_only_words_change(self):
+        source = '''"""Module."""\nA = "text"\n"""What A is."""\ndef f(x):\n    """Double."""\n    return 2 * x\n'''
+        reworded = '''A = "text"  # said here\ndef f(x):\n    """Twice x."""\n\n    return 2 * x\n'''
+        assert without_words(source) == without_words(reworded)
+        assert without_words(source) != without_words(source.replace("2 * x", "3 * x"))
+        assert without_words(source) != without_words(source.replace('"text"', '"word"'))
 
     def test_failing_seeds_are_kept_once(self, tmp_path, monkeypatch):
         path = tmp_path / "kept.csv"
