@@ -264,6 +264,18 @@ def concept(folder: Path) -> str:
     return markdown(["window", "P(y given x)", *names], cells)
 
 
+def concept_drawn(folder: Path) -> str:
+    """Alarms of the test of the concept in drawn cases, by how the other columns moved."""
+    rows = read(folder / "concept-drawn.csv")
+    cells = []
+    for move in ("all", *sorted({row["move"] for row in rows})):
+        some = [row for row in rows if move in ("all", row["move"])]
+        trials, determined = (sum(int(row[name]) for row in some) for name in ("trials", "determined"))
+        shares = (f"{sum(int(row[level]) for row in some) / max(determined, 1):.3f}" for level in LEVELS)
+        cells.append([move, str(len(some)), f"{trials:,}", f"{trials - determined:,}", *shares])
+    return markdown(["x", "cases", "trials", "undetermined", *(f"alpha {level}" for level in LEVELS)], cells)
+
+
 def peers(folder: Path) -> str:
     """Inputs that libraries answered rightly, wrongly, and with an error, of twelve awkward ones."""
     rows = read(folder / "peers-conformance.csv")
@@ -506,6 +518,7 @@ TABLES: dict[str, tuple[str, Callable[[Path], str]]] = {
     "sequential-batches": ("sequential-batches.csv", sequential("batches", "batches, `false_alarm_every`", "batches")),
     "sequential-delay": ("sequential-delay.csv", sequential("delay", "method", "delay")),
     "concept": ("concept.csv", concept),
+    "concept-drawn": ("concept-drawn.csv", concept_drawn),
     "concept-5000": ("concept-5000.csv", concept_large),
     "time-sensitivity": ("time.csv", planned_changes),
     "time": ("time.csv", batches),

@@ -63,7 +63,7 @@ def test_a_concept_that_changes_is_not_laid_to_the_covariates(fitted, kind):
 
 
 def test_covariates_that_move_are_not_laid_to_the_concept(fitted, kind):
-    found = fitted.test(draw(3, change="x", kind=kind))
+    found = fitted.test(draw(4, change="x", kind=kind))
     covariates, label = found.values.parts
     assert found.drift is True
     assert covariates.p_value < 1e-9
@@ -72,12 +72,12 @@ def test_covariates_that_move_are_not_laid_to_the_concept(fitted, kind):
 
 
 def test_every_column_has_its_finding(fitted, kind):
-    found = fitted.test(draw(3, change="x", kind=kind))
+    found = fitted.test(draw(4, change="x", kind=kind))
     assert [feature.name for feature in found.features] == ["a", "y", "b", "c"]
     label = found.features[1]
     assert label.tested
     assert not label.missing_tested
-    assert label.missing_window == pytest.approx(draw(3, change="x", kind=kind)["y"].isna().mean())
+    assert label.missing_window == pytest.approx(draw(4, change="x", kind=kind)["y"].isna().mean())
     assert label.adjusted_p_value >= label.p_value
     assert label.histogram is not None
     assert fitted.reference_.missing_shares[1] == pytest.approx(draw(0, kind=kind)["y"].isna().mean())
@@ -219,5 +219,5 @@ def test_reports_speak_of_the_label(fitted, kind):
     assert found.to_dict()["concept"]["name"] == "concept"
     assert "the label depends on the other columns as before" in fitted.test(draw(1, kind=kind)).to_markdown()
     assert (
-        "The label depends on the other columns as before" in fitted.test(draw(3, change="x", kind=kind)).to_markdown()
+        "The label depends on the other columns as before" in fitted.test(draw(4, change="x", kind=kind)).to_markdown()
     )

@@ -1,15 +1,17 @@
 import numpy as np
 import pytest
 
-from gapdrift.models.concept import (
+from gapdrift.models.concept import MAX_CLASSES, fit_concept
+from gapdrift.models.concept_basis import (
+    CELL,
     CONSTANT,
     CURVE,
-    MAX_CLASSES,
     MISSING,
     SLOPE,
     ConceptBasis,
-    fit_concept,
+    choose_basis,
     tree_features,
+    with_cells,
 )
 from tests import naive
 
@@ -37,9 +39,30 @@ def test_functions_of_a_row(rng):
 @pytest.mark.parametrize(("n_rows", "kinds"), [(60, 3), (200, 4), (2_000, 4)])
 def test_few_rows_have_few_functions(rng, n_rows, kinds):
     (model, _), _, _ = learn(rng, n_rows, missing=0.3)
-    assert len(model.basis.roles) <= max(n_rows // 8, 3)
-    assert len(set(model.basis.roles)) <= kinds
-    assert SLOPE in model.basis.roles
+    roles = model.basis.roles
+    assert np.count_nonzero(roles != CELL) <= max(n_rows // 8, 3)
+    assert len(roles) <= max(n_rows // 5, 3)
+    assert len(set(roles) - {CELL}) <= kinds
+    assert SLOPE in roles
+
+
+def test_cells_are_functions_of_the_rows_in_them(rng):
+    (model, _), expected, hidden = learn(rng)
+    basis = model.basis
+    cell = basis.cells.predict(tree_features(basis, expected, hidden)).astype(int)
+    found = basis.functions(expected, hidden)[:, basis.roles == CELL]
+    assert found.shape[1] == basis.n_cells - 1 > 5
+    assert [np.flatnonzero(row).tolist() for row in found] == [[c - 1] if c else [] for c in cell]
+    assert np.bincount(cell).min() >= 10
+
+
+def test_rows_of_a_cell_have_like_predictions(rng):
+    """The label follows the size of one column alone: cells divide that column, on both sides of its middle."""
+    expected, hidden = rng.normal(size=(1_000, 3)), np.zeros((1_000, 3), dtype=bool)
+    basis = with_cells(choose_basis(hidden, EVERYTHING, 1), expected, hidden, np.abs(expected[:, :1]), 1)
+    cell = basis.cells.predict(tree_features(basis, expected, hidden)).astype(int)
+    within = np.array([expected[cell == each].std(axis=0) for each in range(basis.n_cells)])
+    assert within[:, 0].mean() < 0.3 < within[:, 1:].mean(axis=0).min()
 
 
 def test_the_label_is_predicted(rng):
@@ -74,6 +97,24 @@ def test_columns_that_matter(rng):
     (model, _), _, hidden = learn(rng, 2_000)
     assert model.matters.tolist()[:2] == [True, True]
     assert np.array_equal(model.complete(hidden), ~hidden[:, model.matters].any(axis=1))
+
+
+@pytest.mark.parametrize("bend", [np.abs, lambda x: np.sin(4.0 * x), lambda x: x**2])
+def test_columns_matter_that_no_slope_shows(rng, bend):
+    expected = rng.normal(size=(1_000, 3))
+    hidden = rng.random((1_000, 3)) < 0.1
+    labels = bend(expected[:, :1]) + 0.5 * rng.normal(size=(1_000, 1))
+    model, _ = fit_concept(expected, hidden, labels, EVERYTHING, np.arange(3), rng, is_number=True)
+    assert model.matters.tolist() == [True, False, False]
+
+
+def test_rows_are_not_known_that_lack_what_the_reference_always_has(rng):
+    expected, hidden = rng.normal(size=(400, 3)), rng.random((400, 3)) < [0.0, 0.2, 0.0]
+    labels = expected[:, :2].sum(axis=1, keepdims=True) + 0.3 * rng.normal(size=(400, 1))
+    model, _ = fit_concept(expected, hidden, labels, EVERYTHING, np.arange(3), rng, is_number=True)
+    assert model.needed.tolist() == [True, False, False]
+    assert model.known(~np.eye(3, dtype=bool)).tolist() == [True, False, False]
+    assert model.known(np.eye(3, dtype=bool)).tolist() == [False, True, True]
 
 
 @pytest.mark.parametrize(("n_classes", "n_outputs"), [(2, 1), (3, 3), (9, MAX_CLASSES)])

@@ -7,8 +7,9 @@ With p the functions of a row (`ConceptBasis`), w its weight and e its residuals
 - w p e, for each residual, which tells by what the label differs from what is expected of it there;
 - w^2 p p' e^2, for each residual, the variance of that.
 
-All of them once over all labelled rows, and once over those that have every column that the label depends on. A row
-without a label adds nothing.
+All of them once over labelled rows, and once over those that have every column that the label depends on. A row
+without a label adds nothing, and neither does one that lacks a column that the label depends on and the reference
+hardly ever lacks: nothing is known of the label of such rows.
 """
 
 from collections.abc import Mapping
@@ -17,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gapdrift._typing import Mask, Matrix, Vector
-from gapdrift.models.concept import ConceptModel, LearnedRows, tree_features
+from gapdrift.models.concept import ConceptModel, LearnedRows
+from gapdrift.models.concept_basis import tree_features
 
 __all__ = ["concept_sums", "count_concept", "empty_concept"]
 
@@ -50,13 +52,13 @@ def count_concept(model: ConceptModel, expected: Matrix, missing: Mask, labels: 
         return empty_concept(model)
     functions = model.basis.functions(expected, missing)
     residuals = model.residuals(functions, tree_features(model.basis, expected, missing), labels)
-    weights, complete = model.weights(functions), model.complete(missing)
-    return concept_sums(LearnedRows(functions, weights, residuals, residuals, complete))
+    known, complete = model.known(missing), model.complete(missing)
+    return concept_sums(LearnedRows(functions, model.weights(functions), residuals, residuals, known, complete))
 
 
 def concept_sums(rows: LearnedRows) -> Sums:
     """Sums over rows whose residuals are known."""
-    sides = [_sums_of(rows, np.ones(len(rows.weights), dtype=bool)), _sums_of(rows, rows.complete)]
+    sides = [_sums_of(rows, rows.known), _sums_of(rows, rows.complete)]
     return {name: np.stack([side[name] for side in sides]) for name in sides[0]}
 
 

@@ -13,7 +13,7 @@ from gapdrift.inference.combination import Adjustment, Component, combine, sidak
 from gapdrift.inference.null import N_DRAWS, SMALLEST_EIGENVALUE
 from gapdrift.inference.observed import column_tests
 from gapdrift.inference.pearson import SMALLEST_P
-from gapdrift.models.concept import CONSTANT, CURVE, MISSING, SLOPE
+from gapdrift.models.concept_basis import CELL, CONSTANT, CURVE, MISSING, SLOPE
 from gapdrift.results import Finding
 from gapdrift.tables.histograms import HistogramAxis
 
@@ -33,11 +33,17 @@ MIN_WINDOW_LABELS = 20
 MOVED = 0.1
 """p-value of all functions of the labelled rows having their means as before, above which they are taken as unmoved."""
 
+FARTHEST = 2.5
+"""Distance of both sides, in standard deviations, beyond which hardly any of their rows lie at the same place."""
+
 ROWS_PER_FUNCTION = 3
 """Complete rows of either side, for each function, from which they are compared alone."""
 
 MIN_COMPLETE = 50
 """Complete rows of either side from which they are compared alone."""
+
+KINDS_FOR_ROWS = ((CONSTANT, SLOPE, CELL, CURVE), (CONSTANT, SLOPE, CELL), (CONSTANT, SLOPE))
+"""Functions by which complete rows are compared: the most for which they are enough."""
 
 ROWS_PER_RANK = 10
 """Labelled rows of the window for each direction of a Wald test, at least."""
@@ -59,6 +65,23 @@ class _Side(NamedTuple):
     gram: Matrix
     scores: Matrix
     squares: Matrix
+
+    def of(self, functions: Indices) -> "_Side":
+        """Sums of some functions."""
+        block = np.ix_(functions, functions)
+        squares = np.array([each[block] for each in self.squares])
+        return _Side(self.n_rows, self.gram[block], self.scores[:, functions], squares)
+
+
+class _Choice(NamedTuple):
+    """What is compared: which rows, all labelled ones (0) or complete ones (1), and by which functions.
+
+    Differences along functions that are ``nuisance`` are nobody's fault.
+    """
+
+    rows: int
+    functions: Indices
+    nuisance: Indices
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +114,10 @@ class _Scores:
         information = transfer @ self.information @ transfer.T
         return _Scores(transfer @ self.difference, transfer @ self.covariance @ transfer.T, information, self.n_rows)
 
+    def varying(self, times: float) -> "_Scores":
+        """The same differences, with so many times the variance."""
+        return _Scores(self.difference, times * self.covariance, self.information, self.n_rows)
+
     @property
     def usable(self) -> Indices:
         """Functions of which both sides know something."""
@@ -118,26 +145,46 @@ def concept_finding(roles: Indices, reference: Sums, counted: Sums, window: Sums
     -----
     Residuals are regressed on the functions of a row on both sides together, and it is tested whether coefficients of
     the window differ (Chow), with variances that hold whatever the spread of the residuals is (Eicker, Huber, White).
-    What the regression takes off is what P(x) explains; where either side has no rows, nothing is compared.
+    What the regression takes off is what P(x) explains; where either side has no rows, nothing is compared. Where the
+    other columns moved, variances are as many times larger as differences beyond level and slopes exceed theirs:
+    these tell by how much predictions are wrong where the reference has few rows.
     """
     n_window = float(window["concept_rows"][0])
     if n_window < MIN_WINDOW_LABELS:
         reason = (
-            f"{n_window:.0f} row(s) of the window have a label, expected at least {MIN_WINDOW_LABELS}: whether the "
-            "label depends on the other columns as before cannot be said yet. Test rows again once they are labelled."
+            f"{n_window:.0f} row(s) of the window have a label, expected at least {MIN_WINDOW_LABELS} (rows without a "
+            "column that it depends on, and that the reference hardly ever lacks, do not count): whether the label "
+            "depends on the other columns as before cannot be said yet. Test rows again once they are labelled."
         )
         return Finding("concept", None, None, 1.0, None, reason=reason)
-    moved = _has_moved(roles, _side(reference, 0), _side(window, 0))
-    sides, nuisance = _choose_rows(roles, reference, window, moved=moved)
-    parts = [
-        _output_parts(*_without(_compare(*sides, output), roles, nuisance), output, curves=not moved)
-        for output in range(len(window["concept_scores"][0]))
-    ]
+    sides = _side(reference, 0), _side(window, 0)
+    distance = _distance(roles, *sides)
+    if distance > FARTHEST:
+        reason = (
+            f"The other columns of the rows with a label have moved by {distance:.1f} standard deviations, expected at "
+            f"most {FARTHEST}: hardly any rows of window and reference lie at the same place, so that it cannot be "
+            "said whether the label depends on them as before. Learn from rows that lie there too."
+        )
+        return Finding("concept", None, None, 1.0, None, reason=reason)
+    moved = _has_moved(roles, *sides)
+    choice = _choose(roles, reference, window, moved=moved)
+    n_outputs = len(window["concept_scores"][0])
+    parts = [_compared(roles, choice, reference, window, output, moved=moved) for output in range(n_outputs)]
     if is_number:
-        sides, nuisance = _choose_rows(roles, counted, window, moved=moved)
-        again = _output_parts(*_without(_compare(*sides, 1), roles, nuisance), 1, curves=not moved)
+        again = _compared(roles, choice, counted, window, 1, moved=moved)
         parts[1] = {name: _less_sure(part, again[name]) for name, part in parts[1].items()}
     return _finding(parts, is_number=is_number)
+
+
+def _compared(
+    roles: Indices, choice: _Choice, reference: Sums, window: Sums, output: int, *, moved: bool
+) -> dict[str, "_Part"]:
+    """Tests of one residual."""
+    one, two = (_side(sums, choice.rows).of(choice.functions) for sums in (reference, window))
+    scores, roles = _without(_compare(one, two, output), roles[choice.functions], choice.nuisance)
+    if moved:
+        scores = scores.varying(_dispersion(scores, roles))
+    return _output_parts(scores, roles, output, curves=not moved)
 
 
 def _without(scores: "_Scores", roles: Indices, nuisance: Indices) -> tuple["_Scores", Indices]:
@@ -174,20 +221,35 @@ def _means_p_value(reference: _Side, window: _Side, chosen: Indices) -> float:
     return sidak(2.0 * float(ndtr(-np.abs(score).max())), len(chosen))
 
 
-def _choose_rows(roles: Indices, reference: Sums, window: Sums, *, moved: bool) -> tuple[tuple[_Side, _Side], Indices]:
-    """Both sides, and functions whose difference is nobody's fault.
+def _distance(roles: Indices, reference: _Side, window: _Side) -> float:
+    """Distance of the mean coordinates of both sides (Mahalanobis), in standard deviations within them."""
+    chosen = np.flatnonzero(roles == SLOPE)
+    sides = (reference, window)
+    means = [side.gram[0, chosen] / max(side.gram[0, 0], 1.0) for side in sides]
+    products = [side.gram[np.ix_(chosen, chosen)] / max(side.gram[0, 0], 1.0) for side in sides]
+    within = np.mean([one - np.outer(mean, mean) for one, mean in zip(products, means, strict=True)], axis=0)
+    scale = np.sqrt(np.maximum(np.diag(within), 1e-9))
+    inverse = np.linalg.pinv(within / np.outer(scale, scale), rcond=SMALLEST_EIGENVALUE, hermitian=True)
+    apart = (means[1] - means[0]) / scale
+    return float(np.sqrt(max(apart @ inverse @ apart, 0.0)))
+
+
+def _choose(roles: Indices, reference: Sums, window: Sums, *, moved: bool) -> _Choice:
+    """Rows and functions that are compared.
 
     Where the other columns moved, what their missing cells hide has moved as well: rows are compared that have every
-    column that the label depends on. Where these are too few, differences along missing cells are taken off.
+    column that the label depends on, by as many kinds of functions as they are enough for. Where they are too few,
+    differences along missing cells are taken off.
     """
-    every = _side(reference, 0), _side(window, 0)
+    everything = np.arange(len(roles))
     if not moved:
-        return every, np.zeros(0, dtype=np.intp)
-    complete = _side(reference, 1), _side(window, 1)
-    enough = max(MIN_COMPLETE, ROWS_PER_FUNCTION * int(np.sum(roles != MISSING)))
-    if min(side.n_rows for side in complete) >= enough:
-        return complete, np.zeros(0, dtype=np.intp)
-    return every, np.flatnonzero(roles == MISSING)
+        return _Choice(0, everything, everything[:0])
+    n_complete = min(float(sums["concept_rows"][1]) for sums in (reference, window))
+    for kinds in KINDS_FOR_ROWS:
+        functions = np.flatnonzero(np.isin(roles, kinds))
+        if n_complete >= max(MIN_COMPLETE, ROWS_PER_FUNCTION * len(functions)):
+            return _Choice(1, functions, everything[:0])
+    return _Choice(0, everything, np.flatnonzero(roles == MISSING))
 
 
 def _compare(reference: _Side, window: _Side, output: int) -> _Scores:
@@ -226,18 +288,37 @@ def _output_parts(scores: _Scores, roles: Indices, seed: int, *, curves: bool) -
     return {name: _test_block(name, block, seed, together=name == "slopes") for name, block in found.items()}
 
 
+def _dispersion(scores: _Scores, roles: Indices) -> float:
+    """How many times as much differences vary beyond level and slopes as their variance says; at least once."""
+    beyond, plain = (np.flatnonzero(np.isin(roles, kinds)) for kinds in ((CELL, CURVE), (CONSTANT, SLOPE)))
+    block = scores.given(beyond, plain)
+    usable = block.usable
+    if len(usable) < 2:
+        return 1.0
+    score, _, whitening = _whitened(block, usable)
+    return max(float(((score @ whitening) ** 2).mean()), 1.0)
+
+
+def _whitened(block: _Scores, usable: Indices) -> tuple[Vector, Matrix, Matrix]:
+    """Standardised differences, the symmetric root of their correlation, and what makes them independent."""
+    deviation = np.sqrt(np.diag(block.covariance)[usable])
+    correlation = block.covariance[np.ix_(usable, usable)] / np.outer(deviation, deviation)
+    values, vectors = np.linalg.eigh(correlation)
+    max_rank = max(int(block.n_rows // ROWS_PER_RANK), 2)
+    kept = np.flatnonzero(values > SMALLEST_EIGENVALUE)[::-1][:max_rank]
+    root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
+    return block.difference[usable] / deviation, root, vectors[:, kept] / np.sqrt(values[kept])
+
+
 def _test_block(name: str, block: _Scores, seed: int, *, together: bool) -> _Part:
     """Test of some differences one by one, and together."""
     usable = block.usable
     if not len(usable):
         return _Part(None, 0.0)
-    deviation = np.sqrt(np.diag(block.covariance)[usable])
-    score = block.difference[usable] / deviation
-    correlation = block.covariance[np.ix_(usable, usable)] / np.outer(deviation, deviation)
-    values, vectors = np.linalg.eigh(correlation)
+    score, root, whitening = _whitened(block, usable)
     noise = np.random.default_rng([seed, *name.encode()]).standard_normal((N_DRAWS, len(usable)))
     # The symmetric root changes little where the correlation does.
-    draws = noise @ ((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T)
+    draws = noise @ root
     freedom = max(block.n_rows - 2.0, 1.0)
     least = 2.0 * ndtr(-np.abs(draws).max(axis=1))
     adjust = Adjustment(least)
@@ -247,11 +328,9 @@ def _test_block(name: str, block: _Scores, seed: int, *, together: bool) -> _Par
     effect = float(abs(block.difference[surest]) / block.information[surest, surest])
     if not together or len(usable) < 2:
         return _Part(single, effect)
-    max_rank = max(int(block.n_rows // ROWS_PER_RANK), 2)
-    kept = np.flatnonzero(values > SMALLEST_EIGENVALUE)[::-1][:max_rank]
-    whitening = vectors[:, kept] / np.sqrt(values[kept])
     statistic, simulated = float(((score @ whitening) ** 2).sum()), ((draws @ whitening) ** 2).sum(axis=1)
-    whole = Component(name, float(chdtrc(len(kept), statistic)), chdtrc(len(kept), simulated), statistic, len(kept))
+    rank = whitening.shape[1]
+    whole = Component(name, float(chdtrc(rank, statistic)), chdtrc(rank, simulated), statistic, rank)
     return _Part(combine(name, [(single, 0.5), (whole, 0.5)]), effect)
 
 

@@ -5,53 +5,33 @@ sum of them and by boosted trees that are fitted to what the sum leaves over. Wh
 the same mean at the same values of the other columns as long as the label depends on them as before.
 """
 
-from dataclasses import dataclass
-from math import isqrt
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from scipy.special import fdtrc
 
 from gapdrift._typing import Indices, Mask, Matrix, Vector
+from gapdrift.models.concept_basis import (
+    KNEES,
+    MIN_CLASS,
+    ConceptBasis,
+    choose_basis,
+    seldom_missing,
+    tree_features,
+    with_cells,
+)
 from gapdrift.models.forest import Forest, from_histogram_boosting
 from gapdrift.models.normal_scores import NormalScores, fit_normal_scores
 from gapdrift.persistence.records import StoredAs, expect, expect_range, expect_shape, stored
 
-__all__ = [
-    "CONSTANT",
-    "CURVE",
-    "MISSING",
-    "SLOPE",
-    "ConceptBasis",
-    "ConceptModel",
-    "LearnedRows",
-    "fit_concept",
-    "tree_features",
-]
-
-CONSTANT, SLOPE, CURVE, MISSING = range(4)
-"""Roles of the functions of a row: the constant, its coordinates, bends and products of them, and missing cells."""
+__all__ = ["ConceptModel", "LearnedRows", "fit_concept"]
 
 MIN_LABELLED = 40
 """Labelled rows of the reference below which nothing is learned."""
 
-MIN_CLASS = 10
-"""Rows of a class below which it is not looked at."""
-
 MAX_CLASSES = 4
 """Classes that are looked at, each against all others: the most frequent ones."""
-
-ROWS_PER_FUNCTION = 8
-"""Labelled rows of the reference for each function of a row, at least."""
-
-MAX_SQUARES = 15_000
-"""Entries of the sums of squares, about: they decide how many functions there are."""
-
-KNEES = (-1.0, 1.0)
-"""Scores beyond which a column may have another slope."""
-
-MAX_COORDINATE = 4.0
-"""Coordinates are cut off at this."""
 
 MAX_LEVERAGE = 2.0
 """A row whose leverage is so many times the mean one weighs one; beyond, its weight falls with its leverage."""
@@ -68,75 +48,14 @@ MAX_SPREAD_SQUARE = 9.0
 MATTERS = 0.05
 """p-value of a column having no effect on the label below which rows without it are incomplete."""
 
+SHUFFLED_ROWS, SHUFFLED_COLUMNS = 1_000, 40
+"""Rows whose cells are exchanged to see whether a column helps to predict the label, at most, and columns."""
+
+SHUFFLED_SCORE, SHUFFLED_LOSS = 2.5, 0.01
+"""Standard errors, and share, by which the squared error grows where the cells of a column are exchanged that does."""
+
 SMALLEST_RIDGE = 1e-6
 """Added to the diagonal of mean products, so that copies of a column do no harm."""
-
-
-@stored
-@dataclass(frozen=True, eq=False)
-class ConceptBasis:
-    """Functions of a row by which the dependence of the label is described.
-
-    Parameters
-    ----------
-    turn : (columns, coordinates) array
-        From centred expected scores to coordinates.
-    is_number : (coordinates,) array of bool
-        Coordinates that may bend.
-    bends, products, crossed : bool
-        Whether there are bends, products of two coordinates, and products of missing cells and coordinates.
-    missing : (n,) array of int
-        Input columns whose missing cells are functions.
-    """
-
-    turn: Matrix
-    is_number: Mask
-    bends: bool
-    products: bool
-    crossed: bool
-    missing: Indices
-
-    @property
-    def roles(self) -> Indices:
-        """Role of each function."""
-        n = self.turn.shape[1]
-        sizes = {
-            CONSTANT: 1,
-            SLOPE: n,
-            CURVE: self.bends * len(KNEES) * int(self.is_number.sum()) + self.products * n * (n - 1) // 2,
-            MISSING: len(self.missing) * (1 + self.crossed * n),
-        }
-        return np.repeat(list(sizes), list(sizes.values()))
-
-    def functions(self, expected: Matrix, missing: Mask) -> Matrix:
-        """Functions of some rows: (rows, functions).
-
-        Parameters
-        ----------
-        expected : (rows, columns) array
-            Centred expected scores.
-        missing : (rows, input columns) array of bool
-        """
-        place = np.clip(expected @ self.turn, -MAX_COORDINATE, MAX_COORDINATE)
-        parts = [np.ones((len(place), 1)), place]
-        if self.bends:
-            numbers = place[:, self.is_number]
-            parts += [np.maximum(np.sign(knee) * (numbers - knee), 0.0) for knee in KNEES]
-        if self.products:
-            first, second = np.triu_indices(place.shape[1], 1)
-            parts.append(place[:, first] * place[:, second])
-        absent = missing[:, self.missing].astype(float)
-        parts.append(absent)
-        if self.crossed:
-            parts.append((absent[:, :, None] * place[:, None, :]).reshape(len(place), -1))
-        return np.hstack(parts)
-
-    def check_stored(self) -> None:
-        """Check what was read from a file: as many coordinates in all parts."""
-        expect_shape(self.turn, (-1, -1), "coordinates")
-        expect_shape(self.is_number, (self.turn.shape[1],), "coordinates that bend")
-        expect_shape(self.missing, (-1,), "missing cells that are functions")
-        expect(len(self.roles) <= isqrt(MAX_SQUARES), f"up to {isqrt(MAX_SQUARES)} functions")
 
 
 @stored
@@ -163,6 +82,8 @@ class ConceptModel:
         Coefficients of these squares.
     matters : (input columns,) array of bool
         Columns that the label depends on.
+    needed : (input columns,) array of bool
+        Those of them that the reference hardly ever lacks: what the label is without them is not known.
     """
 
     basis: ConceptBasis
@@ -174,6 +95,7 @@ class ConceptModel:
     cap: float
     spread: Vector
     matters: Mask
+    needed: Mask
 
     @property
     def n_outputs(self) -> int:
@@ -220,6 +142,10 @@ class ConceptModel:
         """Whether rows have all columns that the label depends on: (rows,)."""
         return np.asarray(~missing[:, self.matters].any(axis=1))
 
+    def known(self, missing: Mask) -> Mask:
+        """Whether the reference has rows that lack the same columns, of those that the label depends on: (rows,)."""
+        return np.asarray(~missing[:, self.needed].any(axis=1))
+
     def check_stored(self) -> None:
         """Check what was read from a file: functions, outputs and trees fit together."""
         size, n_features = len(self.basis.roles), self.basis.turn.shape[0] + len(self.basis.missing)
@@ -230,6 +156,7 @@ class ConceptModel:
         expect_shape(self.coefficients, (n_predicted, size), "coefficients")
         expect_shape(self.spread, (size,), "coefficients of the spread")
         expect_shape(self.matters, (-1,), "columns that matter")
+        expect_shape(self.needed, self.matters.shape, "columns that are needed")
         expect_range(self.basis.missing, 0, len(self.matters), "missing cells that are functions")
         expect(len(self.trees) == N_FOLDS, f"trees of {N_FOLDS} folds")
         for fold in self.trees:
@@ -246,19 +173,15 @@ class LearnedRows(NamedTuple):
     weights : (rows,) array
     residuals, honest : (rows, outputs) arrays
         By trees that did not see the row; the honest ones by coefficients that did not see it either.
-    complete : (rows,) array of bool
+    known, complete : (rows,) arrays of bool
     """
 
     functions: Matrix
     weights: Vector
     residuals: Matrix
     honest: Matrix
+    known: Mask
     complete: Mask
-
-
-def tree_features(basis: ConceptBasis, expected: Matrix, missing: Mask) -> Matrix:
-    """What trees see of a row: expected scores, and what is missing."""
-    return np.hstack([expected, missing[:, basis.missing]])
 
 
 def fit_concept(
@@ -290,30 +213,25 @@ def fit_concept(
     Notes
     -----
     With P the functions of the rows and W their weights, the coefficients of an output y are those of least squares,
-    (P'WP)^-1 P'Wy. Trees are fitted to what they leave over on all folds but one, and predict that one; then the
-    coefficients are fitted again. A residual e has the leverage h = w p'(P'WP)^-1 p: e / (1 - h) is what coefficients
-    that have not seen the row leave over.
+    (P'WP)^-1 P'Wy. Trees are fitted to what they leave over on all folds but one, and predict that one. Cells of
+    rows that are alike become functions as well, and the coefficients are fitted again. A residual e has the leverage
+    h = w p'(P'WP)^-1 p: e / (1 - h) is what coefficients that have not seen the row leave over.
     """
     classes = np.zeros(0, dtype=np.intp) if is_number else _choose_classes(labels)
     n_outputs = 2 if is_number else len(classes)
     if len(labels) < MIN_LABELLED or not n_outputs or (is_number and np.ptp(labels) == 0.0):
         return None
     scores = fit_normal_scores(labels, np.array([True])) if is_number else None
-    basis = _choose_basis(missing, turn, len(labels), n_outputs)
-    functions = basis.functions(expected, missing)
-    leverage = np.linalg.inv(_mean_products(functions)) / functions.shape[1]
-    matters = np.zeros(missing.shape[1], dtype=bool)
-    nothing = np.zeros((0, functions.shape[1])), (), 0.0, np.zeros(functions.shape[1]), matters
-    draft = ConceptModel(basis, scores, classes, leverage, *nothing)
-    outputs, weights = draft.outputs(labels), draft.weights(functions)
-    solve = np.linalg.inv(_mean_products(functions, weights) * len(functions)) @ (functions * weights[:, None]).T
-    trees, rest = _fit_trees(
-        tree_features(basis, expected, missing), outputs - functions @ (solve @ outputs), outputs, rng
-    )
+    draft = _draft(choose_basis(missing, turn, n_outputs), scores, classes, expected, missing)
+    outputs = draft.outputs(labels)
+    trees, rest, predicted, matters = _predict(draft, expected, missing, outputs, owner, rng)
+    model = _draft(with_cells(draft.basis, expected, missing, predicted, n_outputs), scores, classes, expected, missing)
+    functions = model.basis.functions(expected, missing)
+    weights = model.weights(functions)
+    solve = _solve(functions, weights)
     coefficients = solve @ rest
     residuals = rest - functions @ coefficients
     honest = residuals / np.maximum(1.0 - (functions * solve.T).sum(axis=1), 0.2)[:, None]
-    matters = _matters(functions, coefficients, residuals, weights, basis, owner, missing.shape[1])
     cap, spread = 0.0, np.zeros(functions.shape[1])
     if is_number:
         cap = MAX_SPREAD_SQUARE * float(np.average(honest[:, 0] ** 2, weights=weights))
@@ -321,8 +239,51 @@ def fit_concept(
         spread = (solve @ squares)[:, 0]
         left = squares - (functions @ spread)[:, None]
         residuals, honest = np.hstack([residuals, left]), np.hstack([honest, left])
-    model = ConceptModel(basis, scores, classes, leverage, coefficients.T, trees, cap, spread, matters)
-    return model, LearnedRows(functions, weights, residuals, honest, model.complete(missing))
+    needed = matters & seldom_missing(missing) & (len(matters) <= SHUFFLED_COLUMNS)
+    model = replace(model, coefficients=coefficients.T, trees=trees, cap=cap, spread=spread)
+    model = replace(model, matters=matters, needed=needed)
+    return model, LearnedRows(functions, weights, residuals, honest, model.known(missing), model.complete(missing))
+
+
+def _draft(
+    basis: ConceptBasis, scores: NormalScores | None, classes: Indices, expected: Matrix, missing: Mask
+) -> ConceptModel:
+    """Model that knows how far away rows are, and nothing of the label yet."""
+    functions = basis.functions(expected, missing)
+    leverage = np.linalg.inv(_mean_products(functions)) / functions.shape[1]
+    nothing = np.zeros((0, functions.shape[1])), (), 0.0, np.zeros(functions.shape[1])
+    no_column = np.zeros(missing.shape[1], dtype=bool)
+    return ConceptModel(basis, scores, classes, leverage, *nothing, no_column, no_column)
+
+
+def _predict(
+    draft: ConceptModel, expected: Matrix, missing: Mask, outputs: Matrix, owner: Indices, rng: np.random.Generator
+) -> tuple[tuple[tuple[Any, ...], ...], Matrix, Matrix, Mask]:
+    """Trees of each fold, what they leave over of rows they did not see, predictions, and columns that matter."""
+    basis, features = draft.basis, tree_features(draft.basis, expected, missing)
+    functions = basis.functions(expected, missing)
+    weights = draft.weights(functions)
+    solve = _solve(functions, weights)
+    trees, rest, folds = _fit_trees(features, outputs - functions @ (solve @ outputs), outputs, rng)
+    coefficients = solve @ rest
+    residuals = rest - functions @ coefficients
+    matters = _matters(functions, coefficients, residuals, weights, basis, owner, missing.shape[1])
+    others = [folds != fold for fold in range(N_FOLDS)]
+    # In-sample coefficients follow the noise of every column.
+    honest = [_solve(functions[rows], weights[rows]) @ rest[rows] for rows in others]
+    matters |= _helps_to_predict(basis, expected, missing, outputs, honest, trees, folds, owner, rng)
+    return trees, rest, outputs - residuals, matters
+
+
+def _solve(functions: Matrix, weights: Vector) -> Matrix:
+    """From outputs of rows to their coefficients: (functions, rows)."""
+    inverse = np.linalg.inv(_mean_products(functions, weights) * len(functions))
+    return np.asarray(inverse @ (functions * weights[:, None]).T)
+
+
+def _is_direct(basis: ConceptBasis) -> bool:
+    """Whether every coordinate is that of one column."""
+    return bool(np.isin(basis.turn, (0.0, 1.0)).all())
 
 
 def _choose_classes(labels: Matrix) -> Indices:
@@ -335,25 +296,6 @@ def _choose_classes(labels: Matrix) -> Indices:
     return np.asarray(often[:1] if np.count_nonzero(counts) == 2 else often[:MAX_CLASSES], dtype=np.intp)
 
 
-def _choose_basis(missing: Mask, turn: tuple[Matrix, Mask], n_rows: int, n_outputs: int) -> ConceptBasis:
-    """As many kinds of functions as there are rows for."""
-    most = max(min(n_rows // ROWS_PER_FUNCTION, isqrt(MAX_SQUARES // n_outputs)), 3)
-    directions, is_number = turn[0][:, : most // 2], turn[1][: most // 2]
-    rates = missing.mean(axis=0)
-    absent = np.flatnonzero((rates * n_rows >= MIN_CLASS) & ((1.0 - rates) * n_rows >= MIN_CLASS))
-    basis = ConceptBasis(directions, is_number, False, False, False, absent[:0])
-    richer: list[dict[str, Any]] = [
-        {"missing": absent},
-        {"bends": True},
-        {"products": True},
-        {"crossed": len(absent) > 0},
-    ]
-    for change in richer:
-        wider = ConceptBasis(**(vars(basis) | change))
-        basis = wider if len(wider.roles) <= most else basis
-    return basis
-
-
 def _mean_products(functions: Matrix, weights: Vector | None = None) -> Matrix:
     weighted = functions if weights is None else functions * weights[:, None]
     mean = weighted.T @ functions / len(functions)
@@ -362,8 +304,8 @@ def _mean_products(functions: Matrix, weights: Vector | None = None) -> Matrix:
 
 def _fit_trees(
     features: Matrix, rest: Matrix, outputs: Matrix, rng: np.random.Generator
-) -> tuple[tuple[tuple[Any, ...], ...], Matrix]:
-    """Trees of each fold, and outputs less what trees predict that did not see the row."""
+) -> tuple[tuple[tuple[Any, ...], ...], Matrix, Indices]:
+    """Trees of each fold, outputs less what trees predict that did not see the row, and the fold of each row."""
     # Of scikit-learn's trees only those who have a label pay for the import.
     from sklearn.ensemble import HistGradientBoostingRegressor  # noqa: PLC0415
 
@@ -386,7 +328,7 @@ def _fit_trees(
             left[own, output] -= tree.predict(features[own])
             trees.append(tree)
         found.append(tuple(trees))
-    return tuple(found), left
+    return tuple(found), left, folds
 
 
 def _as_record(boosted: Any, features: Matrix) -> Any:
@@ -408,13 +350,13 @@ def _matters(
     owner: Indices,
     n_inputs: int,
 ) -> Mask:
-    """Input columns that the label depends on: (input columns,).
+    """Input columns whose slopes or bends the label follows, by an F test: (input columns,).
 
-    Each by an F test of the slopes and bends of its coordinates. Along principal directions all columns matter.
+    None where coordinates are principal directions.
     """
     n_coordinates = basis.turn.shape[1]
-    if not np.isin(basis.turn, (0.0, 1.0)).all():
-        return np.ones(n_inputs, dtype=bool)
+    if not _is_direct(basis):
+        return np.zeros(n_inputs, dtype=bool)
     inputs = owner[basis.turn.argmax(axis=0)]
     of_function = np.concatenate([[-1], inputs, *([inputs[basis.is_number]] * (len(KNEES) * basis.bends))])
     inverse = np.linalg.inv(_mean_products(functions, weights) * len(functions))
@@ -427,4 +369,48 @@ def _matters(
             b = coefficients[own, output]
             ratio = b @ np.linalg.pinv(inverse[np.ix_(own, own)]) @ b / max(variance[output], 1e-12) / len(own)
             found[column] |= bool(fdtrc(len(own), freedom, ratio) < MATTERS)
+    return found
+
+
+def _helps_to_predict(
+    basis: ConceptBasis,
+    expected: Matrix,
+    missing: Mask,
+    outputs: Matrix,
+    coefficients: list[Matrix],
+    trees: tuple[tuple[Any, ...], ...],
+    folds: Indices,
+    owner: Indices,
+    rng: np.random.Generator,
+) -> Mask:
+    """Input columns without which predictions are clearly worse: (input columns,).
+
+    The cells of a column are exchanged between rows, and the squared errors are compared of coefficients and trees, one
+    of each for each fold, that did not see a row. So bends, steps and products are found that slopes do not show. Of
+    very many columns all may matter.
+    """
+    if missing.shape[1] > SHUFFLED_COLUMNS:
+        return np.full(missing.shape[1], not _is_direct(basis))
+    chosen = np.sort(rng.permutation(len(outputs))[:SHUFFLED_ROWS])
+    rows, hidden, folds = expected[chosen], missing[chosen], folds[chosen]
+
+    def losses(rows: Matrix, hidden: Mask) -> Matrix:
+        functions, features = basis.functions(rows, hidden), tree_features(basis, rows, hidden)
+        left = outputs[chosen]
+        for fold, (forests, own_coefficients) in enumerate(zip(trees, coefficients, strict=True)):
+            own = folds == fold
+            left[own] -= functions[own] @ own_coefficients
+            left[own] -= np.column_stack([forest.predict(features[own]) for forest in forests])
+        return np.asarray(left**2)
+
+    before, order = losses(rows, hidden), rng.permutation(len(chosen))
+    found = np.zeros(missing.shape[1], dtype=bool)
+    for column in range(len(found)):
+        own = owner == column
+        exchanged, absent = rows.copy(), hidden.copy()
+        exchanged[:, own], absent[:, column] = rows[order][:, own], hidden[order, column]
+        more = losses(exchanged, absent) - before
+        error = np.maximum(more.std(axis=0) / np.sqrt(len(more)), 1e-12)
+        least = np.maximum(SHUFFLED_SCORE * error, SHUFFLED_LOSS * before.mean(axis=0))
+        found[column] = bool((more.mean(axis=0) > least).any())
     return found

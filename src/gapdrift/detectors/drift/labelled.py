@@ -73,8 +73,8 @@ class LabelledReference:
     correction : Evidence
         Of no rows: what sums over labelled rows of the reference that were learned from would be, had each of them been
         predicted by what others tell of it, less what counting them gives.
-    n_learned : int
-        Labelled rows that were learned from.
+    n_learned : float
+        Labelled rows that were learned from and are compared.
     evidence : Evidence
         Of the reference itself, corrected.
     origin : str
@@ -88,7 +88,7 @@ class LabelledReference:
     axis: HistogramAxis
     concept: ConceptModel | None
     correction: Evidence
-    n_learned: int
+    n_learned: float
     evidence: Evidence
     origin: str
     notes: tuple[str, ...]
@@ -284,14 +284,14 @@ def fit_labelled_reference(table: Any, settings: DriftSettings, rng: np.random.G
     (rows,) = _encoded(source.take(sample), schema, place, covariates.schema, pool_singletons=True)
     axis = fit_axes(encode(source, labels_alone, pool_singletons=True), labels_alone)[0]
     learned = _learn(rows, covariates, rng, is_number=schema.columns[place].kind == "number")
-    model, corrections = (None, {}) if learned is None else learned
+    model, corrections, n_learned = learned or (None, {}, 0.0)
     digest = hashlib.sha256(repr((covariates.origin, schema.columns[place], axis)).encode())
     add_to_digest(digest, model)
     origin = digest.hexdigest()[:16]
     own_notes = [note for note in covariates.notes if note not in covariates.schema.notes]
     notes = (*schema.notes, *own_notes)
     evidence = covariates.evidence
-    draft = LabelledReference(schema, place, covariates, axis, model, evidence, len(sample), evidence, origin, notes)
+    draft = LabelledReference(schema, place, covariates, axis, model, evidence, n_learned, evidence, origin, notes)
     # Which rows the covariates are compared with, they know best.
     parts = _encoded(source, schema, place, covariates.schema, pool_singletons=True)
     counted = _joined(evidence, reduce(add, map(draft.count_labels, parts)), origin)
@@ -316,8 +316,8 @@ def _only(schema: Schema, place: int) -> Schema:
 
 def _learn(
     rows: _Rows, covariates: DriftReference, rng: np.random.Generator, *, is_number: bool
-) -> tuple[ConceptModel, dict[str, NDArray[np.float64]]] | None:
-    """Model of the label, and the correction of sums over the rows it was learned from."""
+) -> tuple[ConceptModel, dict[str, NDArray[np.float64]], float] | None:
+    """Model of the label, the correction of sums over the rows it was learned from, and how many are compared."""
     profile = covariates.profile
     expected, missing, labels = covariates.expected(rows.covariates), rows.covariates.missing, rows.label.values
     turn = _coordinates(profile)
@@ -325,8 +325,9 @@ def _learn(
     if learned is None:
         return None
     model, own = learned
-    counted = count_concept(model, expected, missing, labels)
-    return model, {name: array - counted[name] for name, array in concept_sums(own).items()}
+    counted, found = count_concept(model, expected, missing, labels), concept_sums(own)
+    corrections = {name: array - counted[name] for name, array in found.items()}
+    return model, corrections, float(found["concept_rows"][0])
 
 
 def _coordinates(profile: Profile) -> tuple[Matrix, Mask]:
