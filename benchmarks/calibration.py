@@ -11,7 +11,7 @@ For each case: the share of trials in which the verdict, `values` and `missingne
 - one column of four goes from 20 to 35 % missing. Bar: `missingness` finds it in at least 95 %.
 - values drift under untouched gaps. Bar: `missingness` alarms in at most 7 %.
 - limit cases are known to fail and have no bar: gaps that depend on a column on which the hidden one depends in a
-  bent way, which no Gaussian model follows.
+  bent way, which no Gaussian model follows; gaps by waves of a column, or by two of twelve columns together.
 - drawn cases (`--only drawn`, a night on two cores): `--cases` null cases drawn from `benchmarks.grammar`, then the
   worst tenth of them again with `--again` fresh trials; the fixed cases that once failed (alone: `--only table`) and
   the drawn ones that ever failed (`--only kept`, from benchmarks/grammar/kept.csv, to which failing ones are added).
@@ -33,6 +33,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 import gapdrift as gd
 from benchmarks import _drawn_nulls
@@ -125,6 +126,7 @@ def cases() -> dict[str, Case]:
         *rate_cases(),
         *drift_cases(),
         *real_cases(),
+        *limit_cases(),
     ]
     return {case.name: case for case in found}
 
@@ -293,6 +295,34 @@ def values_only(name: str) -> Callable[[Rng], Sides]:
 def real_cases() -> list[Case]:
     paths = sorted(data_folder().glob("*/*.parquet"))
     return [Case(f"null real {path.stem}", split(str(path)), NULL) for path in paths]
+
+
+def limit_cases() -> list[Case]:
+    """Cells that come to be missing by what is not looked at, in a column that follows just that."""
+    selecting = {"limit MCAR to waves of a column": (4, waves), "limit MCAR to two of twelve columns": (12, together)}
+    return [Case(name, selected(*how), ()) for name, how in selecting.items()]
+
+
+def waves(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray(np.sin(3.0 * values[:, 0]))
+
+
+def together(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray(np.sign(values[:, 0] * values[:, 2]))
+
+
+def selected(n_columns: int, by: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> Callable[[Rng], Sides]:
+    """1,000 rows; 40 % of the second column are missing, in the window where that which it follows is large."""
+
+    def draw(rng: Rng) -> Sides:
+        sides = rng.normal(size=(2, 1_000, n_columns))
+        for side, strength in zip(sides, (0.0, 2.0), strict=True):
+            by_what = by(side)
+            side[:, 1] = by_what + 0.5 * side[:, 1]
+            side[rng.random(1_000) < expit(strength * by_what - 0.4), 1] = np.nan
+        return sides[0], sides[1]
+
+    return draw
 
 
 def data_folder() -> Path:

@@ -31,7 +31,17 @@ def calibration(folder: Path) -> dict[str, str]:
         "calibration_trials": f"{trials:,}",
         "calibration_command": f"`{command} --csv benchmarks/results/calibration.csv`",
         "calibration_scatter": f"{math.sqrt(0.05 * 0.95 / trials):.3f}",
+        **{f"limit_{name}": _limit(rows, case) for name, case in LIMITS.items()},
     }
+
+
+LIMITS = {"waves": "limit MCAR to waves of a column", "together": "limit MCAR to two of twelve columns"}
+"""Cases of missing cells that the detector does not recognise."""
+
+
+def _limit(rows: list[dict[str, str]], name: str) -> str:
+    row = next(row for row in rows if row["case"] == name)
+    return f"{float(row['values 0.05']):.3f} in {row['trials']} trials"
 
 
 def kept(folder: Path) -> dict[str, str]:
