@@ -36,7 +36,7 @@ SURE = 1e-3
 """A rate is held against a bar only where chance alone would put it there less often than this."""
 
 
-OF_LABELS = {"concept", "concept_basis", "concepts", "labelled"}
+OF_LABELS = {"concept", "concept_basis", "concepts", "label", "labelled"}
 """Modules that are used where there is a label."""
 
 

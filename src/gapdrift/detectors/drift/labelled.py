@@ -27,8 +27,9 @@ from gapdrift.detectors.drift.reference import (
 )
 from gapdrift.errors import ParameterError
 from gapdrift.execution import MAX_LEARNED
-from gapdrift.inference.concept import SHARES, combine_findings, concept_finding, label_finding, values_with_label
+from gapdrift.inference.concept import concept_finding
 from gapdrift.inference.findings import holm
+from gapdrift.inference.label import SHARES, combine_findings, label_finding, values_with_label
 from gapdrift.models.concept import MIN_LABELLED, ConceptModel, fit_concept
 from gapdrift.persistence.records import expect, expecting, stored
 from gapdrift.results import DriftResult, FeatureFinding, Finding
