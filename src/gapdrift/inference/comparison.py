@@ -24,7 +24,14 @@ from gapdrift.inference.observed import (
 from gapdrift.inference.observed_null import ObservedNull
 from gapdrift.tables.histograms import HistogramAxis
 
-__all__ = ["Comparison", "ObservedTests", "make_comparison", "reference_error", "shares_of_pairs"]
+__all__ = [
+    "Comparison",
+    "ObservedTests",
+    "make_comparison",
+    "reference_error",
+    "rows_with_both",
+    "shares_of_pairs",
+]
 
 EQUAL_RATES = 0.02
 """Difference of the missing rates of a column below which they are treated as equal."""
@@ -261,6 +268,24 @@ def shares_of_pairs(profile: Profile, *sides: Evidence) -> list[Vector]:
     first, second = (profile.paired[places] for places in profile.layout.pairs)
     observed = [np.maximum(1.0 - side.sums["missing"] / side.n_rows, 1e-6)[profile.owner] for side in sides]
     return [np.where(first == second, share[first], share[first] * share[second]) for share in observed]
+
+
+def rows_with_both(comparison: Comparison) -> tuple[Vector, Vector]:
+    """Rows of reference and window that have both cells of each product, at most: (products,) arrays.
+
+    As many as there would be if cells were missing independently, and no more than were counted, up to 300 matrix
+    columns: questions that no person was asked together are observed together in no row.
+    """
+    profile = comparison.profile
+    first, second = (profile.owner[profile.paired[places]] for places in profile.layout.pairs)
+    found = []
+    for side in (comparison.reference, comparison.window):
+        share, n_inputs = 1.0 - side.sums["missing"] / side.n_rows, len(side.sums["missing"])
+        together = np.where(first == second, share[first], share[first] * share[second]) * side.n_rows
+        if len(side.sums["crossed"]):
+            together = np.minimum(together, side.sums["crossed"][-n_inputs:, -n_inputs:][first, second])
+        found.append(together)
+    return found[0], found[1]
 
 
 def _rate_deviation(rate: Vector, scale: float) -> Vector:

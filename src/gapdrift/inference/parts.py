@@ -18,7 +18,7 @@ from gapdrift.inference.combination import (
     sum_of_squares,
     wald,
 )
-from gapdrift.inference.comparison import Comparison, shares_of_pairs
+from gapdrift.inference.comparison import Comparison, rows_with_both, shares_of_pairs
 from gapdrift.inference.contrast import (
     MAX_KURTOSIS,
     MAX_SKEWNESS,
@@ -380,9 +380,8 @@ def sound_products(comparison: Comparison) -> Contrast:
     pairs = pairs.scaled(np.maximum(away - np.maximum(explained, missed), 0.0) / away)
     # Of which so much is taken off, next to nothing would be found.
     sound = missed <= MAX_MISSED
-    for rates, n_rows in zip(comparison.missing_rates, (pairs.n_reference, pairs.n_window), strict=True):
-        share = 1.0 - rates
-        sound &= np.where(first == second, share[first], share[first] * share[second]) * n_rows >= MIN_TOGETHER
+    for together in rows_with_both(comparison):
+        sound &= together >= MIN_TOGETHER
     sound &= _are_learned(comparison, first, second)
     return replace(pairs, usable=pairs.usable & sound, smooth=pairs.smooth & sound)
 
@@ -426,8 +425,7 @@ def _are_learned(comparison: Comparison, first: Indices, second: Indices) -> Mas
     found: Mask = learned[first] & learned[second]
     if comparison.equal_rates:
         return found
-    share = 1.0 - comparison.missing_rates[0]
-    together = np.where(first == second, share[first], share[first] * share[second])
+    together = rows_with_both(comparison)[0] / comparison.reference.n_rows
     taught = together * profile.n_learned >= ROWS_PER_COLUMN * len(profile.owner)
     return np.asarray(found & ((together == 1.0) | taught))
 

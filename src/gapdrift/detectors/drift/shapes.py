@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gapdrift._threads import limit_threads
-from gapdrift._typing import Indices, Matrix, Vector
+from gapdrift._typing import Indices, Mask, Matrix, Vector
 from gapdrift.counting.counter import Counter, RowStatistics
 from gapdrift.counting.profile import Profile
 from gapdrift.counting.statistics import Layout, missing_statistics, power_means, value_statistics
@@ -26,6 +26,9 @@ MAX_DESCRIBED = 4_096
 
 PRODUCT_KURTOSIS, SQUARE_KURTOSIS = 6.0, 12.0
 """Excess kurtosis of the product of two independent Gaussian scores, and of the square of one."""
+
+FLAT = 0.2
+"""Variance of a product over its squared mean below which it says nothing of its own."""
 
 LEAST_SEEN = 0.1
 """Share of the learned variance of a column that the rows that are compared must show, at least."""
@@ -63,7 +66,7 @@ def describe_statistics(profile: Profile, counter: Counter, rows: Encoded, rng: 
     found = counter.rows(rows, hidden=profile.direct)
     missing = missing_statistics(layout, rows.missing, profile.missing_paired)
     powers = power_means(layout, found.location, profile.paired, found.bins, missing)
-    shape = _shape(profile, powers, n_rows, len(rows))
+    shape = _shape(profile, powers, _hardly_vary(profile, rows), n_rows, len(rows))
     statistics = _known_statistics(profile, found)
     values = Null(known_entries(profile), correlation_of(statistics), _n_effective(profile, statistics, shape))
     entries = known_missing(layout)
@@ -85,6 +88,21 @@ def _observe(profile: Profile, rows: Encoded, memberships: Matrix) -> ObservedBi
     scores = profile.scores.transform(rows.values)
     observed = ~np.isnan(scores)
     return observe_bins(memberships.T @ np.where(observed, scores, 0.0), memberships.T @ observed)
+
+
+def _hardly_vary(profile: Profile, rows: Encoded) -> Mask:
+    """Products that hardly vary where both cells are observed, such as the square of a flag: (products,).
+
+    Missing cells make them vary, by whether a row has them: that is known, and leaves nothing but the error of what the
+    hidden part adds. A flag that half of the rows have alarmed in 16 of 25 windows with fewer missing cells.
+    """
+    first, second = profile.layout.pairs
+    scores = (profile.scores.transform(rows.values) - profile.mean)[:, profile.paired]
+    observed = ~np.isnan(scores)
+    scores, present = np.where(observed, scores, 0.0), observed.astype(float)
+    n_rows = np.maximum((present.T @ present)[first, second], 1.0)
+    mean, square = ((part.T @ part)[first, second] / n_rows for part in (scores, scores**2))
+    return np.asarray(square - mean**2 < FLAT * mean**2)
 
 
 def known_missing(layout: Layout) -> Indices:
@@ -119,7 +137,7 @@ def _n_effective(profile: Profile, statistics: Matrix, shape: Shape) -> int:
     return effective_sample_size(statistics[:, block][:, light])
 
 
-def _shape(profile: Profile, powers: Matrix, n_rows: int, n_described: int) -> Shape:
+def _shape(profile: Profile, powers: Matrix, hardly_vary: Mask, n_rows: int, n_described: int) -> Shape:
     layout = profile.layout
     variance, skewness, kurtosis = shape_of(powers)
     indicator = np.zeros(layout.size, dtype=bool)
@@ -140,6 +158,7 @@ def _shape(profile: Profile, powers: Matrix, n_rows: int, n_described: int) -> S
     least = np.where(first == second, SQUARE_KURTOSIS, PRODUCT_KURTOSIS)
     kurtosis[layout.dependence] = np.maximum(kurtosis[layout.dependence], least)
     degenerate = _degenerate(profile, powers[0], variance)
+    degenerate[layout.dependence] |= hardly_vary
     # A number that the reference has once, or never, may be one of many others that are as rare: a column that is
     # nearly constant would be an indicator where it happens to have few of them. Its counts tell what there is to tell.
     observed = 1.0 - powers[0][layout.rates][profile.owner]
@@ -178,7 +197,7 @@ def _two_scores(profile: Profile) -> tuple[Vector, Vector]:
     return two[0], two[1]
 
 
-def _degenerate(profile: Profile, mean: Vector, variance: Vector) -> NDArray[np.bool_]:
+def _degenerate(profile: Profile, mean: Vector, variance: Vector) -> Mask:
     """Products that say nothing of their own.
 
     The square of a column with two values hardly varies, so that noise of second order would rule it; products
@@ -186,7 +205,7 @@ def _degenerate(profile: Profile, mean: Vector, variance: Vector) -> NDArray[np.
     """
     block = profile.layout.dependence
     first, second = (profile.paired[places] for places in profile.layout.pairs)
-    flat = (first == second) & (variance[block] < 0.2 * mean[block] ** 2)
+    flat = (first == second) & (variance[block] < FLAT * mean[block] ** 2)
     flat |= (profile.owner[first] == profile.owner[second]) & profile.is_category[first]
     degenerate = np.zeros(len(mean), dtype=bool)
     degenerate[block] = flat
