@@ -229,3 +229,17 @@ def test_columns_that_the_reference_never_has_together_are_not_compared_together
 
     p_values = dependence_p_values(30, draw)
     assert (p_values < 0.05).sum() <= binom.isf(1e-3, len(p_values), 0.05)
+
+
+@pytest.mark.parametrize(("before", "after"), [(False, True), (True, False)])
+def test_products_hold_their_level_where_cells_come_to_be_missing_together(before, after):
+    """At the same rates, so that no column shows it by itself: with shares of independent cells 25 of 60 alarmed."""
+
+    def side(rng, together):
+        rows = rng.normal(size=(1_000, 1)) + rng.normal(size=(1_000, 5))
+        missing = rng.random((1_000, 1 if together else 4)) < 0.5
+        rows[:, 1:] = np.where(missing, np.nan, rows[:, 1:])
+        return rows
+
+    p_values = dependence_p_values(40, lambda rng: (side(rng, before), side(rng, after)))
+    assert (p_values < 0.05).sum() <= binom.isf(1e-3, len(p_values), 0.05)

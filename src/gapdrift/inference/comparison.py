@@ -1,10 +1,13 @@
 """Evidence of a window beside that of a reference, ready to be tested."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
+from scipy.special import ndtri
 
-from gapdrift._typing import Matrix, Vector
+from gapdrift._typing import Mask, Matrix, Vector
 from gapdrift.counting.evidence import Evidence
 from gapdrift.counting.observed import CrossedSums
 from gapdrift.counting.profile import N_AVERAGED, Profile
@@ -26,10 +29,10 @@ from gapdrift.tables.histograms import HistogramAxis
 
 __all__ = [
     "Comparison",
+    "MissingTogether",
     "ObservedTests",
     "make_comparison",
     "reference_error",
-    "rows_with_both",
     "shares_of_pairs",
 ]
 
@@ -38,6 +41,9 @@ EQUAL_RATES = 0.02
 
 EQUAL_BY_CHANCE = 4.0
 """Standard deviations of that difference below which they are treated as equal too."""
+
+DIFFER_BY_CHANCE = 1e-3
+"""Probability that any two columns, of many, are taken to be missing together on one side more than on the other."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,13 +83,18 @@ class Comparison:
         """Share of missing cells of each input column: reference, window."""
         return self._means("missing")
 
-    @property
+    @cached_property
     def equal_rates(self) -> bool:
-        """Whether the missing rates of all columns are equal, or differ by chance only."""
+        """Whether the missing rates of all columns, and of all two of them, are equal, or differ by chance only."""
         one, two = self.missing_rates
         deviation = _rate_deviation(one, self.contrast.scale)
         each = bool(np.all(np.abs(one - two) <= np.maximum(EQUAL_RATES, EQUAL_BY_CHANCE * deviation)))
-        return each and self._mean_rate_is_equal()
+        return each and self._mean_rate_is_equal() and not self.missing_together.differ.any()
+
+    @cached_property
+    def missing_together(self) -> "MissingTogether":
+        """Rows of reference and window that have both cells of each product."""
+        return _missing_together(self.profile, self.reference, self.window)
 
     def _mean_rate_is_equal(self) -> bool:
         """Whether the mean rate of the columns whose missing cells vary most is equal, or differs by chance only.
@@ -238,54 +249,93 @@ def reference_error(profile: Profile, reference: Evidence, window: Evidence) -> 
         ratio[block] = (two / n + two**2 / (one * m) + (one - two) ** 2 / one * unlearned) / usual
     one, two = pairs
     completion = (one - two) ** 2 * (1.0 - one) / (one * (2.0 - one)) / profile.n_learned
-    by_squares = _error_of_squares(profile, reference, q[profile.paired], p[profile.paired])
+    by_squares = _error_of_squares(profile, reference, (q[profile.paired], one), (p[profile.paired], two))
     ratio[layout.dependence] += (completion + by_squares) / ((one * m + two * n) / (m + n) * (1.0 / m + 1.0 / n))
     ratio[layout.bins] += changed**2 / min(len(profile.donors), N_AVERAGED) / (1.0 / m + 1.0 / n)
     return np.sqrt(np.maximum(ratio, 1.0))
 
 
-def _error_of_squares(profile: Profile, reference: Evidence, q: Vector, p: Vector) -> Vector:
+def _error_of_squares(
+    profile: Profile, reference: Evidence, before: tuple[Vector, Vector], after: tuple[Vector, Vector]
+) -> Vector:
     """Further variance of products where a column is observed that was missing, beside one that comes to be missing.
 
-    The expected product is x_i^2 S_ij / S_ii there, and S_ii is known from a share q_i of the reference's rows only.
-    With shares p of the window, of Gaussian scores with the correlation r, that varies the mean of the product by
-    2 r^2 (p_i (1 - p_j))^2 / (q_i m), over the variance 1 + r^2 of a product. The reference's own rows, a share
-    q_i (1 - q_j) of which is filled like this, already show that much of it.
+    Parameters
+    ----------
+    profile : Profile
+    reference : Evidence
+    before, after : pair of arrays
+        Shares of the rows of reference and window that have a column, (paired,), and both of each product, (products,).
+
+    Notes
+    -----
+    The expected product is x_i^2 S_ij / S_ii where only column i is observed, and S_ii is known from a share q_i of the
+    reference's rows only. With a share s of the window's rows that have i but not j, of Gaussian scores with the
+    correlation r, that varies the mean of the product by 2 r^2 s^2 / (q_i m), over the variance 1 + r^2 of a product.
+    The reference's own rows, a share of which is filled like this, already show that much of it.
     """
     first, second = profile.layout.pairs
     covariance = (reference.sums["scatter"] + reference.sums["hidden"]) / reference.n_rows
     deviation = np.sqrt(np.maximum(np.diag(covariance), SMALLEST_VARIANCE))
     squared = np.minimum((covariance[first, second] / (deviation[first] * deviation[second])) ** 2, 1.0)
     found = np.zeros(len(first))
-    for one, two in ((first, second), (second, first)):
-        more = np.maximum((p[one] * (1.0 - p[two])) ** 2 - (q[one] * (1.0 - q[two])) ** 2, 0.0)
-        found += more / (q[one] * reference.n_rows)
+    for own in (first, second):
+        was_alone, is_alone = (shares[own] - both for shares, both in (before, after))
+        found += np.maximum(is_alone**2 - was_alone**2, 0.0) / (before[0][own] * reference.n_rows)
     return np.where(first == second, 0.0, found * 2.0 * squared / (1.0 + squared))
 
 
 def shares_of_pairs(profile: Profile, *sides: Evidence) -> list[Vector]:
-    """Share of the rows of each side that have both cells of each product, if they are missing independently."""
-    first, second = (profile.paired[places] for places in profile.layout.pairs)
-    observed = [np.maximum(1.0 - side.sums["missing"] / side.n_rows, 1e-6)[profile.owner] for side in sides]
-    return [np.where(first == second, share[first], share[first] * share[second]) for share in observed]
+    """Share of the rows of each side that have both cells of each product.
 
-
-def rows_with_both(comparison: Comparison) -> tuple[Vector, Vector]:
-    """Rows of reference and window that have both cells of each product, at most: (products,) arrays.
-
-    As many as there would be if cells were missing independently, and no more than were counted, up to 300 matrix
-    columns: questions that no person was asked together are observed together in no row.
+    That of cells which are missing independently, which is known best; that which was counted where cells are missing
+    together on one side and not on the other.
     """
-    profile = comparison.profile
+    found = _missing_together(profile, *sides)
+    return [np.where(found.differ, *shares) for shares in zip(found.counted, found.independent, strict=True)]
+
+
+class MissingTogether(NamedTuple):
+    """Rows that have both cells of each product.
+
+    Parameters
+    ----------
+    independent : list of (products,) arrays
+        Their share on each side, if cells are missing independently.
+    counted : list of (products,) arrays
+        Their share as it was counted; the same where nothing was, in more than 300 matrix columns.
+    differ : (products,) array of bool
+        Whether cells are clearly missing together on one side more than on the other.
+    """
+
+    independent: list[Vector]
+    counted: list[Vector]
+    differ: Mask
+
+    def at_most(self) -> list[Vector]:
+        """Share of the rows of each side that have both cells, at most.
+
+        As many as there would be if cells were missing independently, and no more than were counted: questions that no
+        person was asked together are observed together in no row.
+        """
+        return [np.minimum(*shares) for shares in zip(self.independent, self.counted, strict=True)]
+
+
+def _missing_together(profile: Profile, *sides: Evidence) -> MissingTogether:
     first, second = (profile.owner[profile.paired[places]] for places in profile.layout.pairs)
-    found = []
-    for side in (comparison.reference, comparison.window):
-        share, n_inputs = 1.0 - side.sums["missing"] / side.n_rows, len(side.sums["missing"])
-        together = np.where(first == second, share[first], share[first] * share[second]) * side.n_rows
-        if len(side.sums["crossed"]):
-            together = np.minimum(together, side.sums["crossed"][-n_inputs:, -n_inputs:][first, second])
-        found.append(together)
-    return found[0], found[1]
+    observed = [np.maximum(1.0 - side.sums["missing"] / side.n_rows, 1e-6) for side in sides]
+    independent = [np.where(first == second, share[first], share[first] * share[second]) for share in observed]
+    n_inputs = len(observed[0])
+    if not len(sides[0].sums["crossed"]):
+        return MissingTogether(independent, independent, np.zeros(len(first), dtype=bool))
+    counts = [side.sums["crossed"][-n_inputs:, -n_inputs:][first, second] for side in sides]
+    counted = [np.maximum(count / side.n_rows, 1e-6) for count, side in zip(counts, sides, strict=True)]
+    beyond = [share - alone for share, alone in zip(counted, independent, strict=True)]
+    variance = sum(share * (1.0 - share) / side.n_rows for share, side in zip(counted, sides, strict=True))
+    # Of many products some differ by four standard deviations.
+    sure = max(EQUAL_BY_CHANCE, -float(ndtri(DIFFER_BY_CHANCE / max(len(first), 1))))
+    away = np.abs(beyond[0] - beyond[-1])
+    return MissingTogether(independent, counted, away > np.maximum(EQUAL_RATES, sure * np.sqrt(variance)))
 
 
 def _rate_deviation(rate: Vector, scale: float) -> Vector:

@@ -138,7 +138,7 @@ def mechanism_test(
     with np.errstate(divide="ignore", invalid="ignore"):
         score = (after.shift - before.shift) / np.sqrt(pooled[:, None] * factor)
     usable = np.isfinite(score) & (owner[:, None] != np.arange(crossed.n_inputs)) & np.isfinite(factor)
-    usable &= _tells(before, after) & _tells(after, before)
+    usable &= _tells(before, after, few) & _tells(after, before, few)
     away = np.abs(np.where(usable, score, 0.0))
     tails = np.where(usable, 2.0 * ndtr(-away), 1.0)
     numbers = usable.sum(axis=0)
@@ -296,17 +296,17 @@ class _Shifts(NamedTuple):
     n_rows: Vector
 
 
-def _tells(own: _Shifts, other: _Shifts) -> Mask:
+def _tells(own: _Shifts, other: _Shifts, few: Matrix) -> Mask:
     """Whether the missing cells of a side show their conditions: they are many, or next to none beside the other side.
 
-    A handful among few rows would count as missing nowhere, though they are missing where those of the other side are.
+    Few of them would count as missing nowhere, though they are missing where those of the other side are.
     """
     expected = own.n_rows[:, None] * other.lost / np.maximum(other.n_rows, 1.0)[:, None]
-    return np.asarray((own.lost >= MIN_MISSING) | (own.lost <= expected - CLEARLY_FEWER * np.sqrt(expected)))
+    return np.asarray((own.lost >= few) | (own.lost <= expected - CLEARLY_FEWER * np.sqrt(expected)))
 
 
 def _shifts(crossed: CrossedSums, matrix: Matrix, wider: Stack, few: Matrix, least: Matrix) -> _Shifts:
-    """Shifts out of sums of products; 0 where fewer cells than ``few`` are missing, unknown of fewer than ``least``.
+    """Shifts out of sums of products; none where fewer cells than ``few`` are missing, unknown of fewer than ``least``.
 
     ``wider`` is that of `CrossedShape`.
     """
@@ -318,8 +318,8 @@ def _shifts(crossed: CrossedSums, matrix: Matrix, wider: Stack, few: Matrix, lea
     shift = matrix[:size, size:] / with_both - mean[:, None]
     factor = np.where(counts >= least, 1.0 / with_both - 1.0 / np.maximum(all_rows, 1.0)[:, None], np.inf)
     lost = all_rows[:, None] - counts
-    # A handful of missing cells selects nothing; of rare values nothing is known by few more.
-    factor = np.where(lost < few, np.where(lost < MIN_MISSING, 0.0, np.inf), factor)
+    # A handful of missing cells selects nothing, and of rare values nothing is known by few more.
+    factor = np.where(lost < few, 0.0, factor)
     variance = np.diagonal(matrix)[:size] / np.maximum(all_rows, 1.0) - mean**2
     # With a share q of observed cells, what varies by r times as much where they are missing, and s times as much where
     # they are observed, varies it by (1 - q) s + q r.
@@ -384,7 +384,7 @@ def _by_two(crossed: CrossedSums, shape: CrossedShape, reference: Sums, window: 
     columns = np.arange(crossed.n_inputs)
     usable = np.isfinite(score) & np.isfinite(factor) & (variance > SMALLEST_VARIANCE)[:, None]
     usable &= (crossed.owner[first][:, None] != columns) & (crossed.owner[second][:, None] != columns)
-    usable &= _tells(before, after) & _tells(after, before)
+    usable &= _tells(before, after, few) & _tells(after, before, few)
     away = np.abs(np.where(usable, score, 0.0))
     numbers = usable.sum(axis=0)
     smallest = 2.0 * ndtr(-away.max(axis=0))
@@ -404,7 +404,7 @@ def _shifts_of_two(crossed: CrossedSums, sums: Sums, shape: tuple[Vector, Stack]
     known = 1.0 / with_all - 1.0 / np.maximum(all_rows, 1.0)[:, None]
     factor = np.where(counts >= MIN_COMMON_ROWS, known, np.inf)
     lost = all_rows[:, None] - counts
-    factor = np.where(lost < few, np.where(lost < MIN_MISSING, 0.0, np.inf), factor)
+    factor = np.where(lost < few, 0.0, factor)
     rate = lost / np.maximum(all_rows, 1.0)[:, None]
     variance, wider = shape
     where_observed, where_missing = wider[:, first] * wider[:, second]

@@ -18,7 +18,7 @@ from gapdrift.inference.combination import (
     sum_of_squares,
     wald,
 )
-from gapdrift.inference.comparison import Comparison, rows_with_both, shares_of_pairs
+from gapdrift.inference.comparison import Comparison, shares_of_pairs
 from gapdrift.inference.contrast import (
     MAX_KURTOSIS,
     MAX_SKEWNESS,
@@ -380,8 +380,9 @@ def sound_products(comparison: Comparison) -> Contrast:
     pairs = pairs.scaled(np.maximum(away - np.maximum(explained, missed), 0.0) / away)
     # Of which so much is taken off, next to nothing would be found.
     sound = missed <= MAX_MISSED
-    for together in rows_with_both(comparison):
-        sound &= together >= MIN_TOGETHER
+    sides = comparison.reference, comparison.window
+    for share, side in zip(comparison.missing_together.at_most(), sides, strict=True):
+        sound &= share * side.n_rows >= MIN_TOGETHER
     sound &= _are_learned(comparison, first, second)
     return replace(pairs, usable=pairs.usable & sound, smooth=pairs.smooth & sound)
 
@@ -425,7 +426,7 @@ def _are_learned(comparison: Comparison, first: Indices, second: Indices) -> Mas
     found: Mask = learned[first] & learned[second]
     if comparison.equal_rates:
         return found
-    together = rows_with_both(comparison)[0] / comparison.reference.n_rows
+    together = comparison.missing_together.at_most()[0]
     taught = together * profile.n_learned >= ROWS_PER_COLUMN * len(profile.owner)
     return np.asarray(found & ((together == 1.0) | taught))
 
