@@ -8,8 +8,8 @@ from benchmarks.grammar.nulls import null_case
 from scipy.stats import binom
 
 import gapdrift as gd
+from gapdrift.inference.columns import ColumnTest
 from gapdrift.inference.extremes import extremes_test, with_extremes
-from gapdrift.inference.observed import ColumnTest
 from gapdrift.tables.facts import empty_facts
 from gapdrift.tables.histograms import HistogramAxis
 

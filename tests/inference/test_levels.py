@@ -6,8 +6,8 @@ import pytest
 from scipy.stats import binom
 
 import gapdrift as gd
+from gapdrift.inference.columns import column_tests
 from gapdrift.inference.levels import cell_counts, level_counts, level_test
-from gapdrift.inference.observed import column_tests
 from gapdrift.tables import facts
 from gapdrift.tables.histograms import HistogramAxis
 

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 import gapdrift as gd
+from gapdrift.inference.columns import column_tests
 from gapdrift.inference.combination import effective_number
 from gapdrift.inference.null import N_DRAWS, Null, correlation_of
-from gapdrift.inference.observed import column_tests
 from gapdrift.inference.observed_null import ObservedNull, _weights
 from gapdrift.inference.parts import _closer
 

@@ -12,16 +12,15 @@ from gapdrift.counting.evidence import Evidence
 from gapdrift.counting.observed import CrossedSums
 from gapdrift.counting.profile import N_AVERAGED, Profile
 from gapdrift.counting.statistics import squares_of, sums_of
+from gapdrift.inference.columns import ColumnTest, column_tests
 from gapdrift.inference.contrast import SMALLEST_VARIANCE, Contrast, Sample, Shape, compare, covariance_of
 from gapdrift.inference.extremes import with_extremes
 from gapdrift.inference.levels import cell_counts, with_levels
 from gapdrift.inference.mechanism import Mechanism, explained_by, mechanism_test
 from gapdrift.inference.null import Null
 from gapdrift.inference.observed import (
-    ColumnTest,
     CrossedShape,
     CrossedTest,
-    column_tests,
     crossed_test,
 )
 from gapdrift.inference.observed_null import ObservedNull

@@ -11,8 +11,8 @@ import numpy as np
 from scipy.special import gammaln
 
 from gapdrift._typing import Vector
+from gapdrift.inference.columns import ColumnTest, less_surely
 from gapdrift.inference.combination import sidak
-from gapdrift.inference.observed import ColumnTest, less_surely
 from gapdrift.tables.facts import Facts, Tally, tally_threshold
 from gapdrift.tables.histograms import HistogramAxis
 

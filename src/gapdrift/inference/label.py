@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from gapdrift._typing import Vector
+from gapdrift.inference.columns import column_tests
 from gapdrift.inference.combination import sidak
-from gapdrift.inference.observed import column_tests
 from gapdrift.inference.pearson import SMALLEST_P
 from gapdrift.results import Finding
 from gapdrift.tables.histograms import HistogramAxis

@@ -7,11 +7,11 @@ from scipy.special import ndtr, ndtri
 
 from gapdrift._typing import Indices, Mask, Matrix, Stack, Vector
 from gapdrift.counting.observed import CrossedSums
+from gapdrift.inference.columns import MIN_VALUES
 from gapdrift.inference.combination import gamma_tail, sidak_all
 from gapdrift.inference.contrast import SMALLEST_VARIANCE
 from gapdrift.inference.observed import (
     MIN_COMMON_ROWS,
-    MIN_VALUES,
     ROWS_PER_HEAVINESS,
     CrossedShape,
     Sums,

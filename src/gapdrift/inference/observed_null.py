@@ -13,6 +13,7 @@ from scipy.special import chdtrc, ndtr
 
 from gapdrift._typing import Indices, Mask, Matrix, Vector
 from gapdrift.counting.observed import TRIPLE_REACH, CrossedSums
+from gapdrift.inference.columns import MIN_CELL, MIN_VALUES, merge_cells, wave_features
 from gapdrift.inference.combination import (
     Adjustment,
     Component,
@@ -25,14 +26,10 @@ from gapdrift.inference.combination import (
 from gapdrift.inference.contrast import SMALLEST_VARIANCE
 from gapdrift.inference.null import N_DRAWS, Null, share_of_chance
 from gapdrift.inference.observed import (
-    MIN_CELL,
     MIN_COMMON_ROWS,
-    MIN_VALUES,
     CrossedShape,
-    merge_cells,
     product_entries,
     ring_products,
-    wave_features,
 )
 from gapdrift.inference.pearson import SMALLEST_P
 from gapdrift.persistence.records import expect, expect_shape, stored
