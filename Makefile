@@ -76,9 +76,11 @@ weights: $(VENV)/test
 concept: $(VENV)/test
 	$(BIN)/python -m benchmarks.concept $(if $(TRIALS),--trials $(TRIALS))
 
-# Null cases and drifts drawn from a grammar of tables: a night on two cores; goes on where it stopped.
+# Null cases and drifts drawn from a grammar of tables, and those that once failed: a night on two cores; goes on where it stopped.
 drawn: $(VENV)/test
 	$(BIN)/python -m benchmarks.calibration --only drawn
+	$(BIN)/python -m benchmarks.calibration --only table
+	$(BIN)/python -m benchmarks.calibration --only kept
 	$(BIN)/python -m benchmarks.power --only drawn
 
 monitor: $(VENV)/test

@@ -1,8 +1,8 @@
-"""The part ``drawn`` of `benchmarks.calibration`: false alarms on null cases drawn from `benchmarks.grammar`.
+"""The parts ``drawn``, ``table`` and ``kept`` of `benchmarks.calibration`: null cases of `benchmarks.grammar`.
 
-First every drawn case, then the worst tenth of them again with fresh trials, then the fixed cases and those that ever
-failed. One trial is a fit on a fresh reference and a test of a fresh window. The judged p-value is that of the verdict,
-and that of `values` where the missing cells changed. A trial that raises an error or stays undetermined fails.
+Drawn cases, and then the worst tenth of them again with fresh trials; fixed cases; drawn ones that ever failed. One
+trial is a fit on a fresh reference and a test of a fresh window. The judged p-value is that of the verdict, and that of
+`values` where the missing cells changed. A trial that raises an error or stays undetermined fails.
 
 A run goes on from the table that one before it has left, even one that was stopped by ``--minutes``: tallies add up.
 Rows of other trials are measured anew. So are those of other code, but for cases whose first trials give the same
@@ -233,9 +233,9 @@ def run_part(arguments: argparse.Namespace) -> None:
         names = drawn_names(arguments.cases, arguments.seed, arguments.rows)
         measured("drawn", names, first, arguments.trials)
         measured("again", worst(tallies["drawn"]), first + AGAIN, arguments.again)
-    if arguments.only in {"drawn", "table"}:
+    elif arguments.only == "table":
         measured("table", tuple(fixed()), first, arguments.again)
-    if arguments.only in {"drawn", "kept"}:
+    else:
         measured("kept", tuple(kept()), first + 2 * AGAIN, arguments.again)
     found = [each for phase in tallies.values() for each in phase]
     show([each for each in found if each.phase != "drawn"])
