@@ -157,6 +157,30 @@ def test_windows_can_be_compared_with_each_other(fitted, kind):
     assert fitted.compared_with(old).test(draw(16, kind=kind)).concept.p_value < 1e-9
 
 
+def test_other_rows_are_compared_as_they_were_counted(fitted, kind):
+    """What is corrected of the reference is not taken off from other rows, however many these are."""
+    other, window = draw(14, 900, kind=kind), draw(16, change="concept", kind=kind)
+    compared, beside = fitted.compared_with(fitted.count(other)), fitted.extended(fitted.count(other))
+    assert compared.evidence_.sums["concept_corrections"] == fitted.count(window).sums["concept_corrections"] == 0.0
+    assert beside.evidence_.sums["concept_corrections"] == fitted.evidence_.sums["concept_corrections"] == 1.0
+    swapped = fitted.compared_with(fitted.count(window)).test(other).concept
+    assert swapped.p_value == pytest.approx(compared.test(window).concept.p_value)
+
+
+def test_less_noise_than_in_other_rows_is_found():
+    """Of 300 rows that were learned from, 500 others are compared: more than were corrected, and none of them."""
+
+    def rows(seed, n_rows, noise=0.5):
+        rng = np.random.default_rng(seed)
+        x = rng.normal(size=(n_rows, 3))
+        return np.column_stack([x, x[:, 0] + 0.5 * x[:, 1] + noise * rng.normal(size=n_rows)])
+
+    detector = gd.DriftDetector(random_state=0, target=3).fit(rows(0, 300))
+    compared = detector.compared_with(detector.count(rows(1, 500)))
+    assert compared.test(rows(2, 500)).concept.p_value > 0.05
+    assert compared.test(rows(3, 500, noise=0.35)).concept.p_value < 0.01
+
+
 @pytest.mark.parametrize("labels", ["few", "none", "same"])
 def test_labels_of_the_reference_that_tell_nothing(labels):
     rows = draw(0)

@@ -72,12 +72,10 @@ class LabelledReference:
     concept : ConceptModel or None
         None where the labels of the reference are too few, or all the same.
     correction : Evidence
-        Of no rows: what sums over labelled rows of the reference that were learned from would be, had each of them been
-        predicted by what others tell of it, less what counting them gives.
-    n_learned : float
-        Labelled rows that were learned from and are compared.
+        Of no rows, added once to that of the reference: sums over the rows that were learned from, each predicted by a
+        model of the others, less the sums that counting these rows gives.
     evidence : Evidence
-        Of the reference itself, corrected.
+        Of the reference itself, corrected; or of other rows that windows are compared with.
     origin : str
         Fingerprint.
     notes : tuple of str
@@ -89,7 +87,6 @@ class LabelledReference:
     axis: HistogramAxis
     concept: ConceptModel | None
     correction: Evidence
-    n_learned: float
     evidence: Evidence
     origin: str
     notes: tuple[str, ...]
@@ -149,6 +146,7 @@ class LabelledReference:
         if self.concept is not None:
             chosen = Encoded(rows.covariates.values[labelled], rows.covariates.missing[labelled])
             sums |= count_concept(self.concept, self.covariates.expected(chosen), chosen.missing, labels)
+            sums["concept_corrections"] = np.zeros(1)
         owner = np.zeros(labels.shape[1], dtype=np.intp)
         facts = find_facts(rows.label, (self.axis,), owner)
         return Evidence(len(labelled), sums, self.origin, rows.label.notes, facts)
@@ -206,8 +204,9 @@ class LabelledReference:
             return Finding("concept", None, None, 1.0, None, reason=reason)
         is_number = self.concept.label_scores is not None
         sums = self.evidence.sums
-        corrected = sums["concept_rows"][0] >= self.n_learned
-        counted = {name: sums[name] - self.correction.sums[name] for name in sums} if corrected else sums
+        # Of other rows than those of the reference nothing was corrected.
+        n_corrections = float(sums["concept_corrections"][0])
+        counted = {name: sums[name] - n_corrections * self.correction.sums[name] for name in sums}
         return concept_finding(self.concept.basis.roles, sums, counted, window.sums, is_number=is_number)
 
     def _decide(
@@ -285,15 +284,15 @@ def fit_labelled_reference(table: Any, settings: DriftSettings, rng: np.random.G
     (rows,) = _encoded(source.take(sample), schema, place, covariates.schema, pool_singletons=True)
     axis = fit_axes(encode(source, labels_alone, pool_singletons=True), labels_alone)[0]
     learned = _learn(rows, covariates, rng, is_number=schema.columns[place].kind == "number")
-    model, corrections, n_learned = learned or (None, {}, 0.0)
+    model, corrections = learned or (None, {})
     digest = hashlib.sha256(repr((covariates.origin, schema.columns[place], axis)).encode())
     add_to_digest(digest, model)
     origin = digest.hexdigest()[:16]
     own_notes = [note for note in covariates.notes if note not in covariates.schema.notes]
     notes = (*schema.notes, *own_notes)
     evidence = covariates.evidence
-    draft = LabelledReference(schema, place, covariates, axis, model, evidence, n_learned, evidence, origin, notes)
-    # Which rows the covariates are compared with, they know best.
+    draft = LabelledReference(schema, place, covariates, axis, model, evidence, evidence, origin, notes)
+    # Where rows are few the covariates compare one half of them, and the label all.
     parts = _encoded(source, schema, place, covariates.schema, pool_singletons=True)
     counted = _joined(evidence, reduce(add, map(draft.count_labels, parts)), origin)
     nothing = counted.zero()
@@ -317,8 +316,8 @@ def _only(schema: Schema, place: int) -> Schema:
 
 def _learn(
     rows: _Rows, covariates: DriftReference, rng: np.random.Generator, *, is_number: bool
-) -> tuple[ConceptModel, dict[str, NDArray[np.float64]], float] | None:
-    """Model of the label, the correction of sums over the rows it was learned from, and how many are compared."""
+) -> tuple[ConceptModel, dict[str, NDArray[np.float64]]] | None:
+    """Model of the label, and the correction of sums over the rows it was learned from."""
     profile = covariates.profile
     expected, missing, labels = covariates.expected(rows.covariates), rows.covariates.missing, rows.label.values
     turn = _coordinates(profile)
@@ -328,7 +327,7 @@ def _learn(
     model, own = learned
     counted, found = count_concept(model, expected, missing, labels), concept_sums(own)
     corrections = {name: array - counted[name] for name, array in found.items()}
-    return model, corrections, float(found["concept_rows"][0])
+    return model, corrections | {"concept_corrections": np.ones(1)}
 
 
 def _coordinates(profile: Profile) -> tuple[Matrix, Mask]:
