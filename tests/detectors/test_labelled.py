@@ -181,6 +181,13 @@ def test_less_noise_than_in_other_rows_is_found():
     assert compared.test(rows(3, 500, noise=0.35)).concept.p_value < 0.01
 
 
+def test_other_rows_with_few_labels_say_nothing(fitted, kind):
+    few = draw(14, kind=kind, unlabelled=0.0).assign(y=lambda rows: rows["y"].where(np.arange(len(rows)) < 15))
+    found = fitted.compared_with(fitted.count(few)).test(draw(16, kind=kind)).concept
+    assert not found.determined
+    assert found.reason.startswith("15 row(s) of the reference have a label, expected at least 20")
+
+
 @pytest.mark.parametrize("labels", ["few", "none", "same"])
 def test_labels_of_the_reference_that_tell_nothing(labels):
     rows = draw(0)

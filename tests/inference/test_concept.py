@@ -114,6 +114,8 @@ def test_where_the_reference_has_no_rows_nothing_is_compared():
 def test_too_few_labels(rng):
     functions, residuals = np.ones((10, 1)), rng.normal(size=(10, 1))
     sums = concept_sums(LearnedRows(functions, np.ones(10), residuals, residuals, *np.ones((2, 10), dtype=bool)))
-    found = concept_finding(np.zeros(1, dtype=int), sums, sums, sums, is_number=False)
-    assert (found.p_value, found.effect_size) == (1.0, None)
-    assert found.reason.startswith("10 row(s) of the window have a label, expected at least 20")
+    enough = {name: 4.0 * array for name, array in sums.items()}
+    for reference, window, side in ((enough, sums, "window"), (sums, enough, "reference")):
+        found = concept_finding(np.zeros(1, dtype=int), reference, reference, window, is_number=False)
+        assert (found.p_value, found.effect_size) == (1.0, None)
+        assert found.reason.startswith(f"10 row(s) of the {side} have a label, expected at least 20")

@@ -19,8 +19,11 @@ __all__ = ["concept_finding"]
 
 Sums = Mapping[str, NDArray[np.float64]]
 
-MIN_WINDOW_LABELS = 20
-"""Labelled rows of the window below which the concept is undetermined."""
+MIN_LABELS = 20
+"""Labelled rows of either side below which the concept is undetermined."""
+
+ADVICE = {"window": "Test rows again once they are labelled.", "reference": "Compare with more rows that have a label."}
+"""What to do where a side has too few labels."""
 
 MOVED = 0.1
 """p-value of all functions of the labelled rows having their means as before, above which they are taken as unmoved."""
@@ -141,23 +144,21 @@ def concept_finding(roles: Indices, reference: Sums, counted: Sums, window: Sums
     other columns moved, variances are as many times larger as differences beyond level and slopes exceed theirs:
     these tell by how much predictions are wrong where the reference has few rows.
     """
-    n_window = float(window["concept_rows"][0])
-    if n_window < MIN_WINDOW_LABELS:
-        reason = (
-            f"{n_window:.0f} row(s) of the window have a label, expected at least {MIN_WINDOW_LABELS} (rows without a "
-            "column that it depends on, and that the reference hardly ever lacks, do not count): whether the label "
-            "depends on the other columns as before cannot be said yet. Test rows again once they are labelled."
-        )
-        return Finding("concept", None, None, 1.0, None, reason=reason)
     sides = _side(reference, 0), _side(window, 0)
+    for side, (name, advice) in zip(sides[::-1], ADVICE.items(), strict=True):
+        if side.n_rows < MIN_LABELS:
+            return _undetermined(
+                f"{side.n_rows:.0f} row(s) of the {name} have a label, expected at least {MIN_LABELS} (rows without a "
+                "column that it depends on, and that the reference hardly ever lacks, do not count): whether the label "
+                f"depends on the other columns as before cannot be said yet. {advice}"
+            )
     distance = _distance(roles, *sides)
     if distance > FARTHEST:
-        reason = (
+        return _undetermined(
             f"The other columns of the rows with a label have moved by {distance:.1f} standard deviations, expected at "
             f"most {FARTHEST}: hardly any rows of window and reference lie at the same place, so that it cannot be "
             "said whether the label depends on them as before. Learn from rows that lie there too."
         )
-        return Finding("concept", None, None, 1.0, None, reason=reason)
     moved = _has_moved(roles, *sides)
     choice = _choose(roles, reference, window, moved=moved)
     n_outputs = len(window["concept_scores"][0])
@@ -166,6 +167,10 @@ def concept_finding(roles: Indices, reference: Sums, counted: Sums, window: Sums
         again = _compared(roles, choice, counted, window, 1, moved=moved)
         parts[1] = {name: _less_sure(part, again[name]) for name, part in parts[1].items()}
     return _finding(parts, is_number=is_number)
+
+
+def _undetermined(reason: str) -> Finding:
+    return Finding("concept", None, None, 1.0, None, reason=reason)
 
 
 def _compared(
@@ -339,8 +344,7 @@ def _finding(outputs: list[dict[str, _Part]], *, is_number: bool) -> Finding:
                 effects.setdefault(kind, []).append((part.component.p_value, part.effect))
     whole = combine("concept", tests)
     if whole is None:
-        reason = "Window and reference have no labelled rows at the same values of the other columns."
-        return Finding("concept", None, None, 1.0, None, reason=reason)
+        return _undetermined("Window and reference have no labelled rows at the same values of the other columns.")
     found = tuple(
         Finding(kind, None, None, max(sidak(min(tests)[0], len(tests)), SMALLEST_P), min(tests)[1])
         for kind, tests in effects.items()

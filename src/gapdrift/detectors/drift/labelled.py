@@ -31,6 +31,7 @@ from gapdrift.inference.concept import concept_finding
 from gapdrift.inference.findings import holm
 from gapdrift.inference.label import SHARES, combine_findings, label_finding, values_with_label
 from gapdrift.models.concept import MIN_LABELLED, ConceptModel, fit_concept
+from gapdrift.models.concept_basis import MIN_CLASS
 from gapdrift.persistence.records import expect, expecting, stored
 from gapdrift.results import DriftResult, FeatureFinding, Finding
 from gapdrift.tables.encoding import Encoded, encode, probe_rows
@@ -198,8 +199,9 @@ class LabelledReference:
         if self.concept is None:
             n_labels = float(self.evidence.sums["label_cells"].sum())
             reason = (
-                f"The reference has {n_labels:.0f} label(s), expected at least {MIN_LABELLED} that differ: what the "
-                "label depends on could not be learned."
+                f"The reference has {n_labels:.0f} label(s), expected at least {MIN_LABELLED} that are not all the "
+                f"same (of classes, one with {MIN_CLASS} rows or more, and as many rows of others): what the label "
+                "depends on could not be learned."
             )
             return Finding("concept", None, None, 1.0, None, reason=reason)
         is_number = self.concept.label_scores is not None
