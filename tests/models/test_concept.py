@@ -10,6 +10,7 @@ from gapdrift.models.concept_basis import (
     SLOPE,
     ConceptBasis,
     choose_basis,
+    choose_coordinates,
     tree_features,
     with_cells,
 )
@@ -44,6 +45,19 @@ def test_few_rows_have_few_functions(rng, n_rows, kinds):
     assert len(roles) <= max(n_rows // 5, 3)
     assert len(set(roles) - {CELL}) <= kinds
     assert SLOPE in roles
+
+
+def test_few_rows_have_the_coordinates_that_the_label_follows(rng):
+    turn, expected = (np.eye(20), np.arange(20) % 2 > 0), rng.normal(size=(50, 20))
+    outputs = expected[:, [3, 17]] + 0.1 * rng.normal(size=(50, 2))
+    directions, is_number = choose_coordinates(expected, outputs, turn, 2)
+    chosen = np.flatnonzero(directions.any(axis=1))
+    assert directions.shape == (20, 9)
+    assert {3, 17} <= set(chosen)
+    assert np.array_equal(turn[0][:, chosen], directions)
+    assert np.array_equal(turn[1][chosen], is_number)
+    more = rng.normal(size=(105, 20))
+    assert choose_coordinates(more, more[:, :1], turn, 2) is turn
 
 
 def test_cells_are_functions_of_the_rows_in_them(rng):

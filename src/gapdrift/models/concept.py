@@ -17,6 +17,7 @@ from gapdrift.models.concept_basis import (
     MIN_CLASS,
     ConceptBasis,
     choose_basis,
+    choose_coordinates,
     seldom_missing,
     tree_features,
     with_cells,
@@ -110,9 +111,7 @@ class ConceptModel:
         labels : (rows, matrix columns of the label) array
             Without missing ones.
         """
-        if self.label_scores is not None:
-            return self.label_scores.transform(labels)
-        return np.asarray(labels[:, self.classes] > 0.0, dtype=float)
+        return _outputs(self.label_scores, self.classes, labels)
 
     def weights(self, functions: Matrix) -> Vector:
         """Weight of each row: at most one, and less where the reference has few rows like it."""
@@ -222,8 +221,9 @@ def fit_concept(
     if len(labels) < MIN_LABELLED or not n_outputs or (is_number and np.ptp(labels) == 0.0):
         return None
     scores = fit_normal_scores(labels, np.array([True])) if is_number else None
-    draft = _draft(choose_basis(missing, turn, n_outputs), scores, classes, expected, missing)
-    outputs = draft.outputs(labels)
+    outputs = _outputs(scores, classes, labels)
+    coordinates = choose_coordinates(expected, outputs, turn, n_outputs)
+    draft = _draft(choose_basis(missing, coordinates, n_outputs), scores, classes, expected, missing)
     trees, rest, predicted, matters = _predict(draft, expected, missing, outputs, owner, rng)
     model = _draft(with_cells(draft.basis, expected, missing, predicted, n_outputs), scores, classes, expected, missing)
     functions = model.basis.functions(expected, missing)
@@ -243,6 +243,12 @@ def fit_concept(
     model = replace(model, coefficients=coefficients.T, trees=trees, cap=cap, spread=spread)
     model = replace(model, matters=matters, needed=needed)
     return model, LearnedRows(functions, weights, residuals, honest, model.known(missing), model.complete(missing))
+
+
+def _outputs(scores: NormalScores | None, classes: Indices, labels: Matrix) -> Matrix:
+    if scores is not None:
+        return scores.transform(labels)
+    return np.asarray(labels[:, classes] > 0.0, dtype=float)
 
 
 def _draft(

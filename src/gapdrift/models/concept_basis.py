@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gapdrift._typing import Indices, Mask, Matrix
+from gapdrift._typing import Indices, Mask, Matrix, Vector
 from gapdrift.models.forest import Forest, join_trees
 from gapdrift.persistence.records import expect, expect_shape, stored
 
@@ -20,6 +20,7 @@ __all__ = [
     "SLOPE",
     "ConceptBasis",
     "choose_basis",
+    "choose_coordinates",
     "seldom_missing",
     "tree_features",
     "with_cells",
@@ -32,10 +33,10 @@ MIN_CLASS = 10
 """Rows of a class, or with a missing cell, below which it is not looked at."""
 
 ROWS_PER_FUNCTION = 8
-"""Labelled rows of the reference for each function of a row, at least; cells apart."""
+"""Labelled rows of the reference for each function of a row, at least, where more than coordinates are looked at."""
 
-ROWS_PER_FUNCTION_WITH_CELLS = 5
-"""The same with cells, which take off what the other functions do not follow, and are not tested."""
+FEWEST_ROWS_PER_FUNCTION = 5
+"""The same of coordinates alone, and with cells, which take off what the other functions do not follow."""
 
 MAX_SQUARES = 15_000
 """Entries of the sums of squares, about: they decide how many functions there are."""
@@ -155,6 +156,31 @@ def seldom_missing(missing: Mask) -> Mask:
     return np.asarray(missing.sum(axis=0) < MIN_CLASS)
 
 
+def choose_coordinates(
+    expected: Matrix, outputs: Matrix, turn: tuple[Matrix, Mask], n_outputs: int
+) -> tuple[Matrix, Mask]:
+    """All coordinates, or where rows are few those that have the largest correlations with the label.
+
+    A coordinate that the label follows and that is left out would look like another level where it moves.
+
+    Parameters
+    ----------
+    expected : (rows, columns) array
+    outputs : (rows, predicted numbers) array
+        What labels are turned into.
+    turn : pair of (columns, coordinates) array and (coordinates,) array of bool
+        Coordinates, and which of them are of numbers.
+    n_outputs : int
+        Residuals of a row.
+    """
+    most = _most_functions(len(expected), n_outputs, FEWEST_ROWS_PER_FUNCTION) - 1
+    if turn[0].shape[1] <= most:
+        return turn
+    correlations = _largest_correlations(_standardised(outputs), _standardised(expected @ turn[0]))
+    chosen = np.sort(np.argsort(-correlations, kind="stable")[:most])
+    return turn[0][:, chosen], turn[1][chosen]
+
+
 def choose_basis(missing: Mask, turn: tuple[Matrix, Mask], n_outputs: int) -> ConceptBasis:
     """As many kinds of functions as there are rows for; cells come later.
 
@@ -167,9 +193,8 @@ def choose_basis(missing: Mask, turn: tuple[Matrix, Mask], n_outputs: int) -> Co
         Residuals of a row.
     """
     most = _most_functions(len(missing), n_outputs, ROWS_PER_FUNCTION)
-    directions, is_number = turn[0][:, : most // 2], turn[1][: most // 2]
     absent = np.flatnonzero(~seldom_missing(missing) & ~seldom_missing(~missing))
-    basis = ConceptBasis(directions, is_number, False, False, False, absent[:0])
+    basis = ConceptBasis(*turn, False, False, False, absent[:0])
     richer: list[dict[str, Any]] = [
         {"missing": absent},
         {"bends": True},
@@ -206,7 +231,7 @@ def with_cells(basis: ConceptBasis, expected: Matrix, missing: Mask, predicted: 
     looks like another slope. A constant for each cell takes off what is wrong there on both sides alike. The cells are
     the leaves of one tree that makes predictions and coordinates, these by how much predictions follow them, alike.
     """
-    most = _most_functions(len(expected), n_outputs, ROWS_PER_FUNCTION_WITH_CELLS)
+    most = _most_functions(len(expected), n_outputs, FEWEST_ROWS_PER_FUNCTION)
     n_cells = min(MAX_CELLS, most - len(basis.roles) + 1, len(expected) // ROWS_PER_CELL)
     if n_cells < 2:
         return basis
@@ -214,8 +239,7 @@ def with_cells(basis: ConceptBasis, expected: Matrix, missing: Mask, predicted: 
     from sklearn.tree import DecisionTreeRegressor  # noqa: PLC0415
 
     one, other = _standardised(predicted), _standardised(basis.coordinates(expected))
-    follows = np.abs(one.T @ other / len(one)).max(axis=0)
-    target = np.hstack([one, COORDINATE_WEIGHT * np.sqrt(follows) * other])
+    target = np.hstack([one, COORDINATE_WEIGHT * np.sqrt(_largest_correlations(one, other)) * other])
     features = tree_features(basis, expected, missing)
     grown = DecisionTreeRegressor(max_leaf_nodes=n_cells, min_samples_leaf=FEWEST_IN_CELL, random_state=0)
     tree = grown.fit(features, target).tree_
@@ -228,3 +252,8 @@ def with_cells(basis: ConceptBasis, expected: Matrix, missing: Mask, predicted: 
 
 def _standardised(columns: Matrix) -> Matrix:
     return np.asarray((columns - columns.mean(axis=0)) / np.maximum(columns.std(axis=0), 1e-9))
+
+
+def _largest_correlations(one: Matrix, other: Matrix) -> Vector:
+    """Largest correlation, in magnitude, of each column of the other with a column of the one; both standardised."""
+    return np.asarray(np.abs(one.T @ other / len(one)).max(axis=0))
