@@ -88,6 +88,24 @@ def test_wherever_the_column_stands_that_the_label_follows(column):
     assert sum(each.concept.p_value < 0.05 for each in found) <= 2
 
 
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+def test_many_columns_that_move_are_not_laid_to_the_concept(missing):
+    """The label follows 5 columns of 30, which shift: along 15 principal directions 7 of 8 windows alarmed."""
+
+    def rows(seed, n_rows, shift=0.0):
+        rng = np.random.default_rng(seed)
+        x = rng.normal(size=(n_rows, 30)) + 0.65 * rng.normal(size=(n_rows, 1))
+        x[:, :5] += shift
+        y = x[:, :5].sum(axis=1) / 2.0 + 0.5 * rng.normal(size=n_rows)
+        return np.column_stack([np.where(rng.random(x.shape) < missing, np.nan, x), y])
+
+    found = [
+        gd.DriftDetector(random_state=0, target=30).fit(rows([seed, 1], 1_000)).test(rows([seed, 2], 500, shift=0.5))
+        for seed in range(4)
+    ]
+    assert sum(each.concept.p_value < 0.05 for each in found) <= 1
+
+
 def test_every_column_has_its_finding(fitted, kind):
     found = fitted.test(draw(4, change="x", kind=kind))
     assert [feature.name for feature in found.features] == ["a", "y", "b", "c"]

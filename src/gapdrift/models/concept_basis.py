@@ -33,10 +33,10 @@ MIN_CLASS = 10
 """Rows of a class, or with a missing cell, below which it is not looked at."""
 
 ROWS_PER_FUNCTION = 8
-"""Labelled rows of the reference for each function of a row, at least, where more than coordinates are looked at."""
+"""Labelled rows of the reference for each function of a row, at least, where there are bends and products."""
 
 FEWEST_ROWS_PER_FUNCTION = 5
-"""The same of coordinates alone, and with cells, which take off what the other functions do not follow."""
+"""The same of coordinates and missing cells alone, and with cells, which take off what others do not follow."""
 
 MAX_SQUARES = 15_000
 """Entries of the sums of squares, about: they decide how many functions there are."""
@@ -159,7 +159,7 @@ def seldom_missing(missing: Mask) -> Mask:
 def choose_coordinates(
     expected: Matrix, outputs: Matrix, turn: tuple[Matrix, Mask], n_outputs: int
 ) -> tuple[Matrix, Mask]:
-    """All coordinates, or where rows are few those that have the largest correlations with the label.
+    """All coordinates; where rows are few, or columns many, those that have the largest correlations with the label.
 
     A coordinate that the label follows and that is left out would look like another level where it moves.
 
@@ -174,6 +174,8 @@ def choose_coordinates(
         Residuals of a row.
     """
     most = _most_functions(len(expected), n_outputs, FEWEST_ROWS_PER_FUNCTION) - 1
+    # Of very many, so that there is room for missing cells and cells.
+    most = min(most, _most_functions(len(expected), n_outputs, 1) // 2)
     if turn[0].shape[1] <= most:
         return turn
     correlations = _largest_correlations(_standardised(outputs), _standardised(expected @ turn[0]))
@@ -192,18 +194,20 @@ def choose_basis(missing: Mask, turn: tuple[Matrix, Mask], n_outputs: int) -> Co
     n_outputs : int
         Residuals of a row.
     """
-    most = _most_functions(len(missing), n_outputs, ROWS_PER_FUNCTION)
+    most, most_without_bends = (
+        _most_functions(len(missing), n_outputs, rows) for rows in (ROWS_PER_FUNCTION, FEWEST_ROWS_PER_FUNCTION)
+    )
     absent = np.flatnonzero(~seldom_missing(missing) & ~seldom_missing(~missing))
     basis = ConceptBasis(*turn, False, False, False, absent[:0])
-    richer: list[dict[str, Any]] = [
-        {"missing": absent},
-        {"bends": True},
-        {"products": True},
-        {"crossed": len(absent) > 0},
+    richer: list[tuple[dict[str, Any], int]] = [
+        ({"missing": absent}, most_without_bends),
+        ({"bends": True}, most),
+        ({"products": True}, most),
+        ({"crossed": len(absent) > 0}, most),
     ]
-    for change in richer:
+    for change, allowed in richer:
         wider = replace(basis, **change)
-        basis = wider if len(wider.roles) <= most else basis
+        basis = wider if len(wider.roles) <= allowed else basis
     return basis
 
 

@@ -43,6 +43,10 @@ from gapdrift.tables.schema import Schema, learn_schema
 __all__ = ["LabelledReference", "fit_labelled_reference"]
 
 
+MAX_COLUMNS = 500
+"""Matrix columns beyond which the label is described by principal directions of them."""
+
+
 class _Rows(NamedTuple):
     """Encoded rows, the label apart."""
 
@@ -335,10 +339,10 @@ def _learn(
 def _coordinates(profile: Profile) -> tuple[Matrix, Mask]:
     """Coordinates of a row, and which of them are of numbers.
 
-    Columns as they are, each category without its first value, which the others tell; principal directions where
-    columns are many.
+    Columns as they are, each category without its first value, which the others tell; of very many, principal
+    directions. (15 directions of 30 columns do not span what a label follows: where columns moved it looked changed.)
     """
-    if not profile.direct:
+    if len(profile.owner) > MAX_COLUMNS:
         return profile.directions, np.zeros(profile.directions.shape[1], dtype=bool)
     repeated = np.concatenate([[True], profile.owner[1:] != profile.owner[:-1]]) & profile.is_category
     chosen = np.flatnonzero(~repeated)
