@@ -26,7 +26,7 @@ ADVICE = {"window": "Test rows again once they are labelled.", "reference": "Com
 """What to do where a side has too few labels."""
 
 MOVED = 0.1
-"""p-value of all functions of the labelled rows having their means as before, above which they are taken as unmoved."""
+"""p-value of equal means of the functions of labelled rows on both sides, below which the columns have moved."""
 
 FARTHEST = 2.5
 """Distance of both sides, in standard deviations, beyond which hardly any of their rows lie at the same place."""
@@ -71,7 +71,7 @@ class _Side(NamedTuple):
 class _Choice(NamedTuple):
     """What is compared: which rows, all labelled ones (0) or complete ones (1), and by which functions.
 
-    Differences along functions that are ``nuisance`` are nobody's fault.
+    Differences along ``nuisance`` functions are no change of the concept, and are taken off.
     """
 
     rows: int
@@ -109,9 +109,9 @@ class _Scores:
         information = transfer @ self.information @ transfer.T
         return _Scores(transfer @ self.difference, transfer @ self.covariance @ transfer.T, information, self.n_rows)
 
-    def varying(self, times: float) -> "_Scores":
-        """The same differences, with so many times the variance."""
-        return _Scores(self.difference, times * self.covariance, self.information, self.n_rows)
+    def with_more_variance(self, factor: float) -> "_Scores":
+        """The same differences, with a covariance that is so many times as large."""
+        return _Scores(self.difference, factor * self.covariance, self.information, self.n_rows)
 
     @property
     def usable(self) -> Indices:
@@ -180,12 +180,12 @@ def _compared(
     one, two = (_side(sums, choice.rows).of(choice.functions) for sums in (reference, window))
     scores, roles = _without(_compare(one, two, output), roles[choice.functions], choice.nuisance)
     if moved:
-        scores = scores.varying(_dispersion(scores, roles))
+        scores = scores.with_more_variance(_dispersion(scores, roles))
     return _output_parts(scores, roles, output, curves=not moved)
 
 
 def _without(scores: "_Scores", roles: Indices, nuisance: Indices) -> tuple["_Scores", Indices]:
-    """Differences less what those of some functions explain, and the roles of those that are left."""
+    """Differences less what the nuisance functions explain, and the roles of the functions that are left."""
     if not len(nuisance):
         return scores, roles
     others = np.setdiff1d(np.arange(len(roles)), nuisance)
@@ -286,7 +286,7 @@ def _output_parts(scores: _Scores, roles: Indices, seed: int, *, curves: bool) -
 
 
 def _dispersion(scores: _Scores, roles: Indices) -> float:
-    """How many times as much differences vary beyond level and slopes as their variance says; at least once."""
+    """Mean squared standardised difference along curves and cells, given level and slopes; at least 1."""
     beyond, plain = (np.flatnonzero(np.isin(roles, kinds)) for kinds in ((CELL, CURVE), (CONSTANT, SLOPE)))
     block = scores.given(beyond, plain)
     usable = block.usable
@@ -297,7 +297,7 @@ def _dispersion(scores: _Scores, roles: Indices) -> float:
 
 
 def _whitened(block: _Scores, usable: Indices) -> tuple[Vector, Matrix, Matrix]:
-    """Standardised differences, the symmetric root of their correlation, and what makes them independent."""
+    """Standardised differences, the symmetric root of their correlation, and their whitening matrix."""
     deviation = np.sqrt(np.diag(block.covariance)[usable])
     correlation = block.covariance[np.ix_(usable, usable)] / np.outer(deviation, deviation)
     values, vectors = np.linalg.eigh(correlation)

@@ -35,28 +35,28 @@ MAX_CLASSES = 4
 """Classes that are looked at, each against all others: the most frequent ones."""
 
 MAX_LEVERAGE = 2.0
-"""A row whose leverage is so many times the mean one weighs one; beyond, its weight falls with its leverage."""
+"""Rows weigh one up to so many times the mean leverage; beyond, a row's weight falls with its leverage."""
 
 N_FOLDS = 2
 """Trees are fitted to the rows of all folds but one."""
 
 N_TREES, LEARNING_RATE, N_LEAVES, LEAF_ROWS = 60, 0.08, 12, 20
-"""Of the boosted trees."""
+"""Settings of the boosted trees."""
 
 MAX_SPREAD_SQUARE = 9.0
 """Squared residuals are cut off at so many times their mean."""
 
 MATTERS = 0.05
-"""p-value of a column having no effect on the label below which rows without it are incomplete."""
+"""p-value of a column's F test below which rows without this column are incomplete."""
 
 SHUFFLED_ROWS, SHUFFLED_COLUMNS = 1_000, 40
-"""Rows whose cells are exchanged to see whether a column helps to predict the label, at most, and columns."""
+"""Rows and columns, at most, of which cells are exchanged to see whether a column helps to predict the label."""
 
 SHUFFLED_SCORE, SHUFFLED_LOSS = 2.5, 0.01
-"""Standard errors, and share, by which the squared error grows where the cells of a column are exchanged that does."""
+"""A column helps where the mean squared error grows by so many standard errors, and by this share of itself."""
 
 SMALLEST_RIDGE = 1e-6
-"""Added to the diagonal of mean products, so that copies of a column do no harm."""
+"""Added to the diagonal of mean products, so that they can be inverted where a column is a copy of another."""
 
 
 @stored
@@ -84,7 +84,7 @@ class ConceptModel:
     matters : (input columns,) array of bool
         Columns that the label depends on.
     needed : (input columns,) array of bool
-        Those of them that the reference hardly ever lacks: what the label is without them is not known.
+        Those of them that the reference hardly ever lacks: it has no rows to learn from what the label is without them.
     """
 
     basis: ConceptBasis
@@ -115,8 +115,8 @@ class ConceptModel:
 
     def weights(self, functions: Matrix) -> Vector:
         """Weight of each row: at most one, and less where the reference has few rows like it."""
-        away = ((functions @ self.leverage) * functions).sum(axis=1)
-        weights: Vector = MAX_LEVERAGE / np.maximum(away, MAX_LEVERAGE)
+        leverage = ((functions @ self.leverage) * functions).sum(axis=1)
+        weights: Vector = MAX_LEVERAGE / np.maximum(leverage, MAX_LEVERAGE)
         return weights
 
     def residuals(self, functions: Matrix, features: Matrix, labels: Matrix) -> Matrix:
@@ -254,7 +254,7 @@ def _outputs(scores: NormalScores | None, classes: Indices, labels: Matrix) -> M
 def _draft(
     basis: ConceptBasis, scores: NormalScores | None, classes: Indices, expected: Matrix, missing: Mask
 ) -> ConceptModel:
-    """Model that knows how far away rows are, and nothing of the label yet."""
+    """Model with functions and leverages of rows, and without coefficients and trees."""
     functions = basis.functions(expected, missing)
     leverage = np.linalg.inv(_mean_products(functions)) / functions.shape[1]
     nothing = np.zeros((0, functions.shape[1])), (), 0.0, np.zeros(functions.shape[1])
@@ -265,7 +265,7 @@ def _draft(
 def _predict(
     draft: ConceptModel, expected: Matrix, missing: Mask, outputs: Matrix, owner: Indices, rng: np.random.Generator
 ) -> tuple[tuple[tuple[Any, ...], ...], Matrix, Matrix, Mask]:
-    """Trees of each fold, what they leave over of rows they did not see, predictions, and columns that matter."""
+    """Trees of each fold, outputs less predictions by trees that did not see the row, predictions, and what matters."""
     basis, features = draft.basis, tree_features(draft.basis, expected, missing)
     functions = basis.functions(expected, missing)
     weights = draft.weights(functions)
@@ -311,7 +311,7 @@ def _mean_products(functions: Matrix, weights: Vector | None = None) -> Matrix:
 def _fit_trees(
     features: Matrix, rest: Matrix, outputs: Matrix, rng: np.random.Generator
 ) -> tuple[tuple[tuple[Any, ...], ...], Matrix, Indices]:
-    """Trees of each fold, outputs less what trees predict that did not see the row, and the fold of each row."""
+    """Trees of each fold, outputs less predictions by trees that did not see the row, and the fold of each row."""
     # Of scikit-learn's trees only those who have a label pay for the import.
     from sklearn.ensemble import HistGradientBoostingRegressor  # noqa: PLC0415
 
@@ -391,9 +391,9 @@ def _helps_to_predict(
 ) -> Mask:
     """Input columns without which predictions are clearly worse: (input columns,).
 
-    The cells of a column are exchanged between rows, and the squared errors are compared of coefficients and trees, one
-    of each for each fold, that did not see a row. So bends, steps and products are found that slopes do not show. Of
-    very many columns all may matter.
+    The cells of a column are exchanged between rows, and squared errors are compared before and after. Each row is
+    predicted by the coefficients and trees of the other fold. This finds bends, steps and products that slopes do not
+    show. Very many columns are not tried: all of them count, where coordinates are principal directions.
     """
     if missing.shape[1] > SHUFFLED_COLUMNS:
         return np.full(missing.shape[1], not _is_direct(basis))

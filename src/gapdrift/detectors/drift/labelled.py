@@ -121,7 +121,7 @@ class LabelledReference:
     def missing_shares(self) -> tuple[float, ...]:
         """Share of missing cells of each column of the reference."""
         shares = list(self.covariates.missing_shares)
-        shares.insert(self.place, _missing_labels(self.evidence))
+        shares.insert(self.place, _missing_share(self.evidence))
         return tuple(shares)
 
     def count(self, table: Any) -> Evidence:
@@ -252,8 +252,8 @@ class LabelledReference:
         column, sides = self.schema.columns[self.place], [_label_side(side) for side in (self.evidence, window)]
         return FeatureFinding(
             column.name,
-            _missing_labels(self.evidence),
-            _missing_labels(window),
+            _missing_share(self.evidence),
+            _missing_share(window),
             label.p_value,
             effect_size=label.effect_size or 0.0,
             tested=label.determined,
@@ -285,7 +285,7 @@ def fit_labelled_reference(table: Any, settings: DriftSettings, rng: np.random.G
     covariates = fit_drift_reference(source, without, rng)
     place = schema.names.index(name)
     labelled = ~source.column(name).missing
-    sample = _choose(labelled, rng)
+    sample = _sample_labelled(labelled, rng)
     labels_alone = _only(schema, place)
     (rows,) = _encoded(source.take(sample), schema, place, covariates.schema, pool_singletons=True)
     axis = fit_axes(encode(source, labels_alone, pool_singletons=True), labels_alone)[0]
@@ -306,7 +306,7 @@ def fit_labelled_reference(table: Any, settings: DriftSettings, rng: np.random.G
     return replace(draft, correction=correction, evidence=counted + correction)
 
 
-def _choose(labelled: Mask, rng: np.random.Generator) -> NDArray[np.intp]:
+def _sample_labelled(labelled: Mask, rng: np.random.Generator) -> NDArray[np.intp]:
     """Rows with a label that the concept is learned from."""
     rows = np.flatnonzero(labelled)
     if len(rows) > MAX_LEARNED:
@@ -407,7 +407,7 @@ def _label_cells(axis: HistogramAxis, labels: Matrix) -> Vector:
     return np.bincount(axis.cells_of(labels[:, 0]), minlength=len(axis)).astype(float)
 
 
-def _missing_labels(evidence: Evidence) -> float:
+def _missing_share(evidence: Evidence) -> float:
     """Share of rows without a label."""
     absent, present = float(evidence.sums["label_missing"][0]), float(evidence.sums["label_cells"].sum())
     return absent / max(absent + present, 1.0)
