@@ -54,6 +54,9 @@ NOISES: Mapping[str, Callable[[Matrix, Rng], Vector]] = MappingProxyType(
 )
 """Of labels that are numbers."""
 
+MOST_COLUMNS = 60
+"""Columns but the label; widths are drawn on a logarithmic scale."""
+
 CLASSES = ("two", "two", "rare", "three", "six")
 MOVES = ("none", "shift", "shift", "wider", "narrower", "shift and wider", "unrelated", "selected")
 
@@ -169,9 +172,10 @@ class ConceptCase:
 def drawn_concept(seed: int) -> ConceptCase:
     """The case that a seed determines."""
     rng = np.random.default_rng([seed, 77])
-    width = int(rng.integers(1, 9))
+    width = int(np.rint(np.exp(rng.uniform(0.0, np.log(MOST_COLUMNS)))))
     n_reference, n_window = (int(np.exp(rng.uniform(np.log(low), np.log(4_000)))) for low in (150, 100))
-    slopes = rng.normal(size=width) * (np.arange(width) < rng.integers(1, 5))
+    n_followed = rng.integers(1, 5) if rng.random() < 0.7 else rng.integers(1, width + 1)
+    slopes = rng.normal(size=width) * (np.arange(width) < n_followed)
     missing = float(rng.choice([0.0, 0.0, 0.1, 0.2, 0.4]))
     shift = float(rng.uniform(0.3, 1.5)) * np.r_[1.0, rng.choice([-1.0, 0.0, 1.0], width - 1)]
     return ConceptCase(

@@ -11,8 +11,8 @@ def learned():
     rng = np.random.default_rng(3)
     expected, missing = rng.normal(size=(200, 2)), rng.random((200, 2)) < 0.2
     labels = expected[:, :1] + rng.normal(size=(200, 1))
-    turn = np.eye(2), np.ones(2, dtype=bool)
-    model, _ = fit_concept(expected, missing, labels, turn, np.arange(2), rng, is_number=True)
+    columns, is_category = np.arange(2), np.zeros(2, dtype=bool)
+    model, _ = fit_concept(expected, missing, labels, columns, columns, is_category, rng, is_number=True)
     return model, expected, missing, labels
 
 

@@ -21,9 +21,8 @@ def draw(rng, n_rows, shift=0.0, change="", missing=0.0, scale=1.0):
 
 def find(rng, *windows, n_rows=400, reference_missing=0.0):
     """Findings of windows against a fresh reference."""
-    turn = np.eye(2), np.ones(2, dtype=bool)
     rows = draw(rng, n_rows, missing=reference_missing)
-    model, learned = fit_concept(*rows, turn, np.arange(2), rng, is_number=True)
+    model, learned = fit_concept(*rows, np.arange(2), np.arange(2), np.zeros(2, dtype=bool), rng, is_number=True)
     reference, counted = concept_sums(learned), count_concept(model, *rows)
     sums = [count_concept(model, *draw(rng, n_rows, **window)) for window in windows]
     return [concept_finding(model.basis.roles, reference, counted, each, is_number=True) for each in sums]
@@ -76,8 +75,9 @@ def test_what_predictions_miss_is_no_change_where_rows_move():
 
 def findings_of(rows, rng, *, is_number):
     """Findings of windows, given as expected scores, missing cells and labels, against the first of them."""
-    turn = np.eye(2), np.ones(2, dtype=bool)
-    model, learned = fit_concept(*rows[0], turn, np.arange(2), rng, is_number=is_number)
+    model, learned = fit_concept(
+        *rows[0], np.arange(2), np.arange(2), np.zeros(2, dtype=bool), rng, is_number=is_number
+    )
     reference, counted = concept_sums(learned), count_concept(model, *rows[0])
     sums = [count_concept(model, *window) for window in rows[1:]]
     return [concept_finding(model.basis.roles, reference, counted, each, is_number=is_number) for each in sums]

@@ -119,13 +119,13 @@ def test_foreign_files_are_named(foreign):
 
 
 def test_files_of_the_past_say_what_to_do(data):
-    with pytest.raises(StorageError, match=r"version 1 .*gapdrift 0\.0\.9;.*reads version 8\. Fit or count again"):
+    with pytest.raises(StorageError, match=r"version 1 .*gapdrift 0\.0\.9;.*reads version 9\. Fit or count again"):
         open_bytes(resealed(data, format_version=1, gapdrift_version="0.0.9", surprise=True))
 
 
 def test_files_of_the_future_say_which_version_is_needed(data):
-    future = resealed(data, format_version=9, gapdrift_version="3.2.1", surprise=True)
-    with pytest.raises(StorageError, match=r"version 9.*Install gapdrift 3\.2\.1 or later"):
+    future = resealed(data, format_version=10, gapdrift_version="3.2.1", surprise=True)
+    with pytest.raises(StorageError, match=r"version 10.*Install gapdrift 3\.2\.1 or later"):
         open_bytes(future)
 
 

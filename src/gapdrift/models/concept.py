@@ -147,7 +147,7 @@ class ConceptModel:
 
     def check_stored(self) -> None:
         """Check what was read from a file: functions, outputs and trees fit together."""
-        size, n_features = len(self.basis.roles), self.basis.turn.shape[0] + len(self.basis.missing)
+        size, n_features = len(self.basis.roles), self.basis.n_columns + len(self.basis.missing)
         n_predicted = 1 if self.label_scores is not None else len(self.classes)
         expect(1 <= n_predicted <= MAX_CLASSES, f"up to {MAX_CLASSES} classes")
         expect(self.label_scores is None or len(self.label_scores.knots) == 1, "one label")
@@ -187,8 +187,9 @@ def fit_concept(
     expected: Matrix,
     missing: Mask,
     labels: Matrix,
-    turn: tuple[Matrix, Mask],
+    columns: Indices,
     owner: Indices,
+    is_category: Mask,
     rng: np.random.Generator,
     *,
     is_number: bool,
@@ -201,10 +202,11 @@ def fit_concept(
         Centred expected scores of labelled rows.
     missing : (rows, input columns) array of bool
     labels : (rows, matrix columns of the label) array
-    turn : pair of (columns, coordinates) array and (coordinates,) array of bool
-        Coordinates, and which of them are of numbers.
-    owner : (columns,) array of int
-        Input column behind each matrix column.
+    columns : (n,) array of int
+        Matrix columns by whose expected scores the label may be described.
+    owner : (matrix columns,) array of int
+        Input column behind each of them.
+    is_category : (matrix columns,) array of bool
     rng : numpy.random.Generator
     is_number : bool
         Whether the label is a number.
@@ -222,8 +224,9 @@ def fit_concept(
         return None
     scores = fit_normal_scores(labels, np.array([True])) if is_number else None
     outputs = _outputs(scores, classes, labels)
-    coordinates = choose_coordinates(expected, outputs, turn, n_outputs)
-    draft = _draft(choose_basis(missing, coordinates, n_outputs), scores, classes, expected, missing)
+    chosen = choose_coordinates(expected, outputs, columns, n_outputs)
+    basis = choose_basis(missing, len(owner), chosen, ~is_category[chosen], n_outputs)
+    draft = _draft(basis, scores, classes, expected, missing)
     trees, rest, predicted, matters = _predict(draft, expected, missing, outputs, owner, rng)
     model = _draft(with_cells(draft.basis, expected, missing, predicted, n_outputs), scores, classes, expected, missing)
     functions = model.basis.functions(expected, missing)
@@ -285,11 +288,6 @@ def _solve(functions: Matrix, weights: Vector) -> Matrix:
     """From outputs of rows to their coefficients: (functions, rows)."""
     inverse = np.linalg.inv(_mean_products(functions, weights) * len(functions))
     return np.asarray(inverse @ (functions * weights[:, None]).T)
-
-
-def _is_direct(basis: ConceptBasis) -> bool:
-    """Whether every coordinate is that of one column."""
-    return bool(np.isin(basis.turn, (0.0, 1.0)).all())
 
 
 def _choose_classes(labels: Matrix) -> Indices:
@@ -356,22 +354,16 @@ def _matters(
     owner: Indices,
     n_inputs: int,
 ) -> Mask:
-    """Input columns whose slopes or bends the label follows, by an F test: (input columns,).
-
-    None where coordinates are principal directions.
-    """
-    n_coordinates = basis.turn.shape[1]
-    if not _is_direct(basis):
-        return np.zeros(n_inputs, dtype=bool)
-    inputs = owner[basis.turn.argmax(axis=0)]
+    """Input columns whose slopes or bends the label follows, by an F test: (input columns,)."""
+    inputs = owner[basis.columns]
     of_function = np.concatenate([[-1], inputs, *([inputs[basis.is_number]] * (len(KNEES) * basis.bends))])
     inverse = np.linalg.inv(_mean_products(functions, weights) * len(functions))
     freedom = len(functions) - functions.shape[1]
     found = np.zeros(n_inputs, dtype=bool)
     variance = (weights[:, None] * residuals**2).sum(axis=0) / freedom
-    for column in range(n_inputs if n_coordinates else 0):
+    for column in np.unique(inputs):
         own = np.flatnonzero(of_function == column)
-        for output in range(coefficients.shape[1] if len(own) else 0):
+        for output in range(coefficients.shape[1]):
             b = coefficients[own, output]
             ratio = b @ np.linalg.pinv(inverse[np.ix_(own, own)]) @ b / max(variance[output], 1e-12) / len(own)
             found[column] |= bool(fdtrc(len(own), freedom, ratio) < MATTERS)
@@ -393,10 +385,10 @@ def _helps_to_predict(
 
     The cells of a column are exchanged between rows, and squared errors are compared before and after. Each row is
     predicted by the coefficients and trees of the other fold. This finds bends, steps and products that slopes do not
-    show. Very many columns are not tried: all of them count, where coordinates are principal directions.
+    show. Very many columns are not tried.
     """
     if missing.shape[1] > SHUFFLED_COLUMNS:
-        return np.full(missing.shape[1], not _is_direct(basis))
+        return np.zeros(missing.shape[1], dtype=bool)
     chosen = np.sort(rng.permutation(len(outputs))[:SHUFFLED_ROWS])
     rows, hidden, folds = expected[chosen], missing[chosen], folds[chosen]
 

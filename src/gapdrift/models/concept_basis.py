@@ -8,7 +8,7 @@ import numpy as np
 
 from gapdrift._typing import Indices, Mask, Matrix, Vector
 from gapdrift.models.forest import Forest, join_trees
-from gapdrift.persistence.records import expect, expect_shape, stored
+from gapdrift.persistence.records import expect, expect_range, expect_shape, stored
 
 __all__ = [
     "CELL",
@@ -64,8 +64,10 @@ class ConceptBasis:
 
     Parameters
     ----------
-    turn : (columns, coordinates) array
-        From centred expected scores to coordinates.
+    n_columns : int
+        Matrix columns of a row.
+    columns : (coordinates,) array of int
+        Those whose expected scores are its coordinates.
     is_number : (coordinates,) array of bool
         Coordinates that may bend.
     bends, products, crossed : bool
@@ -76,7 +78,8 @@ class ConceptBasis:
         One tree that tells the cell of a row; each cell but the first has a function.
     """
 
-    turn: Matrix
+    n_columns: int
+    columns: Indices
     is_number: Mask
     bends: bool
     products: bool
@@ -87,7 +90,7 @@ class ConceptBasis:
     @property
     def roles(self) -> Indices:
         """Role of each function."""
-        n = self.turn.shape[1]
+        n = len(self.columns)
         sizes = {
             CONSTANT: 1,
             SLOPE: n,
@@ -104,7 +107,7 @@ class ConceptBasis:
 
     def coordinates(self, expected: Matrix) -> Matrix:
         """Coordinates of some rows, cut off: (rows, coordinates)."""
-        return np.asarray(np.clip(expected @ self.turn, -MAX_COORDINATE, MAX_COORDINATE))
+        return np.asarray(np.clip(expected[:, self.columns], -MAX_COORDINATE, MAX_COORDINATE))
 
     def functions(self, expected: Matrix, missing: Mask) -> Matrix:
         """Functions of some rows: (rows, functions).
@@ -134,11 +137,12 @@ class ConceptBasis:
 
     def check_stored(self) -> None:
         """Check what was read from a file: as many coordinates in all parts."""
-        expect_shape(self.turn, (-1, -1), "coordinates")
-        expect_shape(self.is_number, (self.turn.shape[1],), "coordinates that bend")
+        expect_shape(self.columns, (-1,), "coordinates")
+        expect_range(self.columns, 0, self.n_columns, "coordinates")
+        expect_shape(self.is_number, self.columns.shape, "coordinates that bend")
         expect_shape(self.missing, (-1,), "missing cells that are functions")
         if self.cells is not None:
-            expect(self.cells.n_features == len(self.turn) + len(self.missing), "cells of these columns")
+            expect(self.cells.n_features == self.n_columns + len(self.missing), "cells of these columns")
             is_leaf = (self.cells.children == np.arange(len(self.cells.value))[:, None]).all(axis=1)
             cells = np.sort(self.cells.value[is_leaf])
             one_each = len(cells) <= MAX_CELLS and np.array_equal(cells, np.arange(len(cells)))
@@ -156,41 +160,42 @@ def seldom_missing(missing: Mask) -> Mask:
     return np.asarray(missing.sum(axis=0) < MIN_CLASS)
 
 
-def choose_coordinates(
-    expected: Matrix, outputs: Matrix, turn: tuple[Matrix, Mask], n_outputs: int
-) -> tuple[Matrix, Mask]:
-    """All coordinates; where rows are few, or columns many, those that have the largest correlations with the label.
+def choose_coordinates(expected: Matrix, outputs: Matrix, columns: Indices, n_outputs: int) -> Indices:
+    """These columns; where rows are few, or columns many, those that have the largest correlations with the label.
 
-    A coordinate that the label follows and that is left out would look like another level where it moves.
+    A column that the label follows and that is left out would look like another level where it moves; so it would along
+    principal directions, which do not span what a label follows.
 
     Parameters
     ----------
     expected : (rows, columns) array
     outputs : (rows, predicted numbers) array
         What labels are turned into.
-    turn : pair of (columns, coordinates) array and (coordinates,) array of bool
-        Coordinates, and which of them are of numbers.
+    columns : (n,) array of int
     n_outputs : int
         Residuals of a row.
     """
     most = _most_functions(len(expected), n_outputs, FEWEST_ROWS_PER_FUNCTION) - 1
     # Of very many, so that there is room for missing cells and cells.
     most = min(most, _most_functions(len(expected), n_outputs, 1) // 2)
-    if turn[0].shape[1] <= most:
-        return turn
-    correlations = _largest_correlations(_standardised(outputs), _standardised(expected @ turn[0]))
-    chosen = np.sort(np.argsort(-correlations, kind="stable")[:most])
-    return turn[0][:, chosen], turn[1][chosen]
+    if len(columns) <= most:
+        return columns
+    correlations = _largest_correlations(_standardised(outputs), _standardised(expected[:, columns]))
+    return columns[np.sort(np.argsort(-correlations, kind="stable")[:most])]
 
 
-def choose_basis(missing: Mask, turn: tuple[Matrix, Mask], n_outputs: int) -> ConceptBasis:
+def choose_basis(missing: Mask, n_columns: int, columns: Indices, is_number: Mask, n_outputs: int) -> ConceptBasis:
     """As many kinds of functions as there are rows for; cells come later.
 
     Parameters
     ----------
     missing : (rows, input columns) array of bool
-    turn : pair of (columns, coordinates) array and (coordinates,) array of bool
-        Coordinates, and which of them are of numbers.
+    n_columns : int
+        Matrix columns.
+    columns : (coordinates,) array of int
+        Those that are coordinates.
+    is_number : (coordinates,) array of bool
+        Coordinates that may bend.
     n_outputs : int
         Residuals of a row.
     """
@@ -198,7 +203,7 @@ def choose_basis(missing: Mask, turn: tuple[Matrix, Mask], n_outputs: int) -> Co
         _most_functions(len(missing), n_outputs, rows) for rows in (ROWS_PER_FUNCTION, FEWEST_ROWS_PER_FUNCTION)
     )
     absent = np.flatnonzero(~seldom_missing(missing) & ~seldom_missing(~missing))
-    basis = ConceptBasis(*turn, False, False, False, absent[:0])
+    basis = ConceptBasis(n_columns, columns, is_number, False, False, False, absent[:0])
     richer: list[tuple[dict[str, Any], int]] = [
         ({"missing": absent}, most_without_bends),
         ({"bends": True}, most),

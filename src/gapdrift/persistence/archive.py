@@ -31,7 +31,7 @@ __all__ = ["FORMAT_VERSION", "Manifest", "Package", "pack", "read_manifest", "re
 
 FORMAT = "gapdrift"
 
-FORMAT_VERSION = 8
+FORMAT_VERSION = 9
 """Raised whenever what is written changes: each version of gapdrift reads files of one version of the format."""
 
 MANIFEST = "manifest.json"

@@ -43,10 +43,6 @@ from gapdrift.tables.schema import Schema, learn_schema
 __all__ = ["LabelledReference", "fit_labelled_reference"]
 
 
-MAX_COLUMNS = 500
-"""Matrix columns beyond which the label is described by principal directions of them."""
-
-
 class _Rows(NamedTuple):
     """Encoded rows, the label apart."""
 
@@ -176,7 +172,7 @@ class LabelledReference:
         column, profile = self.schema.columns[self.place], self.covariates.profile
         expect((concept.label_scores is not None) == (column.kind == "number"), "a model of this label")
         expect(concept.classes.size == 0 or concept.classes.max() < column.width, "classes of the label")
-        expect(concept.basis.turn.shape[0] == len(profile.owner), "functions of all columns")
+        expect(concept.basis.n_columns == len(profile.owner), "functions of all columns")
         expect(len(concept.matters) == len(profile.entropy), "all columns that may matter")
 
     def test(self, window: Evidence, alpha: float) -> DriftResult:
@@ -326,8 +322,8 @@ def _learn(
     """Model of the label, and the correction of sums over the rows it was learned from."""
     profile = covariates.profile
     expected, missing, labels = covariates.expected(rows.covariates), rows.covariates.missing, rows.label.values
-    turn = _coordinates(profile)
-    learned = fit_concept(expected, missing, labels, turn, profile.owner, rng, is_number=is_number)
+    of_columns = _coordinates(profile), profile.owner, profile.is_category
+    learned = fit_concept(expected, missing, labels, *of_columns, rng, is_number=is_number)
     if learned is None:
         return None
     model, own = learned
@@ -336,17 +332,10 @@ def _learn(
     return model, corrections | {"concept_corrections": np.ones(1)}
 
 
-def _coordinates(profile: Profile) -> tuple[Matrix, Mask]:
-    """Coordinates of a row, and which of them are of numbers.
-
-    Columns as they are, each category without its first value, which the others tell; of very many, principal
-    directions. (15 directions of 30 columns do not span what a label follows: where columns moved it looked changed.)
-    """
-    if len(profile.owner) > MAX_COLUMNS:
-        return profile.directions, np.zeros(profile.directions.shape[1], dtype=bool)
+def _coordinates(profile: Profile) -> NDArray[np.intp]:
+    """Matrix columns by which the label may be described: each category without its first value, which others tell."""
     repeated = np.concatenate([[True], profile.owner[1:] != profile.owner[:-1]]) & profile.is_category
-    chosen = np.flatnonzero(~repeated)
-    return np.eye(len(profile.owner))[:, chosen], ~profile.is_category[chosen]
+    return np.flatnonzero(~repeated)
 
 
 def _encoded(table: Any, schema: Schema, place: int, covariates: Schema, *, pool_singletons: bool) -> Iterator[_Rows]:
