@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import expit
 
-__all__ = ["MOVES", "ConceptCase", "drawn_concept"]
+__all__ = ["MOST_COLUMNS", "MOVES", "ConceptCase", "drawn_concept"]
 
 Rng = np.random.Generator
 Matrix = NDArray[np.float64]
