@@ -53,6 +53,9 @@ HEADER = (
     "first p-values",
     "description",
 )
+CHECK = "check"
+"""Phase in which the first trials of rows of other code are made again."""
+
 ROUNDING = 1e-3
 """Share of a p-value by which it may differ between machines."""
 
@@ -157,7 +160,7 @@ def read_tallies(path: Path | None, jobs: int = 1) -> dict[tuple[str, str, int],
         rows = list(csv.DictReader(file))
     found = [_tally_of(row) for row in rows if row.get("code") == code_of()]
     others = [_tally_of(row) for row in rows if row.get("code") != code_of() and row.get("first p-values")]
-    found += _unchanged(others, jobs, journal_of(path))
+    found += _unchanged(others, jobs, journal_of(path, CHECK))
     return {(each.name, each.phase, each.first): each for each in found}
 
 
@@ -224,7 +227,8 @@ def run_part(arguments: argparse.Namespace) -> None:
         later = [each for each in before.values() if each.phase not in tallies]
         all_found = [*(each for phase in tallies.values() for each in phase if each.trials), *later]
         write_csv(path, HEADER, [each.row() for each in all_found])
-        journal_of(path).unlink(missing_ok=True)
+        for name in (CHECK, phase):
+            journal_of(path, name).unlink(missing_ok=True)
         done = sum(each.trials for each in found)
         if done < trials * len(names):
             sys.exit(f"{phase}: time is up after {done:,} of {trials * len(names):,} trials. Run it again to go on.")
@@ -243,9 +247,9 @@ def run_part(arguments: argparse.Namespace) -> None:
     finish(bars(tallies))
 
 
-def journal_of(path: Path) -> Path:
-    """Where trials are noted as they come; those of other code are noted elsewhere."""
-    return path.with_suffix(f".{code_of()}.part")
+def journal_of(path: Path, phase: str) -> Path:
+    """Where trials of a phase are noted as they come; those of other phases, and of other code, are noted elsewhere."""
+    return path.with_suffix(f".{phase}.{code_of()}.part")
 
 
 def drawn_names(n_cases: int, seed: int, most_rows: int) -> tuple[str, ...]:
@@ -282,7 +286,7 @@ def measure(
         if first >= start + before[name].trials
     ]
     say(f"{phase}: {len(names)} cases")
-    found = run(work, tasks, jobs, journal_of(csv) if csv else None, until)
+    found = run(work, tasks, jobs, journal_of(csv, phase) if csv else None, until)
     records: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
     stopped: set[str] = set()
     for task, result in zip(tasks, found, strict=True):

@@ -73,7 +73,7 @@ class TestNulls:
         name = "5 to 70 %, bent"
         path = tmp_path / "found.csv"
         _drawn_nulls.measure([name], "table", 0, 2, 1, path)
-        journal = _drawn_nulls.journal_of(path)
+        journal = _drawn_nulls.journal_of(path, "table")
         (line,) = journal.read_text().splitlines()
         task, records = json.loads(line)
         journal.write_text(json.dumps([task, [{"values": 0.02, "smallest": "noted"}] * 2]) + "\n" + line[:20])
@@ -105,6 +105,23 @@ class TestNulls:
         assert [line.split(",")[:2] for line in path.read_text().splitlines()[1:]] == [
             [f"drawn {seed}", "drawn"] for seed in (5, 6, 7)
         ]
+
+    def test_what_is_noted_of_a_later_phase_outlasts_an_earlier_one(self, tmp_path, monkeypatch):
+        """A run that was stopped among the trials of the worst tenth passes all drawn cases before it goes on."""
+        path = tmp_path / "drawn-nulls.csv"
+        journal = _drawn_nulls.journal_of(path, "again")
+        journal.write_text("noted\n")
+
+        def measure(names, phase, *_, **__):
+            if phase == "again":
+                raise KeyboardInterrupt
+            return [Tally(name, phase, 0, 60, 3, 0, Counter(), Counter()) for name in names]
+
+        monkeypatch.setattr(_drawn_nulls, "measure", measure)
+        options = {"only": "drawn", "csv": path, "seed": 5, "cases": 3, "trials": 60, "again": 500, "rows": 0}
+        with pytest.raises(KeyboardInterrupt):
+            _drawn_nulls.run_part(argparse.Namespace(**options, jobs=1, minutes=None))
+        assert journal.read_text() == "noted\n"
 
     def test_a_run_goes_on_from_the_table_of_code_that_gives_the_same(self, tmp_path, monkeypatch):
         path = tmp_path / "table-nulls.csv"
