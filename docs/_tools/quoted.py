@@ -14,6 +14,7 @@ def quotes(folder: Path) -> dict[str, str]:
     return (
         calibration(folder)
         | kept(folder)
+        | drawn(folder)
         | power(folder)
         | lines(folder)
         | peers(folder)
@@ -51,6 +52,13 @@ def kept(folder: Path) -> dict[str, str]:
         f"kept_{seed}": f"{float(rows[seed]['0.05']):.3f} in {rows[seed]['trials']} trials"
         for seed in ("60894", "61109")
     }
+
+
+def drawn(folder: Path) -> dict[str, str]:
+    """The furthest off of the worst tenth of the drawn cases, at either alpha."""
+    again = [row for row in read(folder / "drawn-nulls.csv") if row["phase"] == "again"]
+    lowest, highest = min(float(row["0.05"]) for row in again), max(float(row["0.01"]) for row in again)
+    return {"drawn_lowest_05": f"{lowest:.3f}", "drawn_highest_01": f"{highest:.3f}"}
 
 
 def power(folder: Path) -> dict[str, str]:
