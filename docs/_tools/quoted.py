@@ -13,7 +13,6 @@ def quotes(folder: Path) -> dict[str, str]:
     """Figures by the names under which pages quote them."""
     return (
         calibration(folder)
-        | kept(folder)
         | drawn(folder)
         | power(folder)
         | lines(folder)
@@ -43,15 +42,6 @@ LIMITS = {"waves": "limit MCAR to waves of a column", "together": "limit MCAR to
 def _limit(rows: list[dict[str, str]], name: str) -> str:
     row = next(row for row in rows if row["case"] == name)
     return f"{float(row['values 0.05']):.3f} in {row['trials']} trials"
-
-
-def kept(folder: Path) -> dict[str, str]:
-    """False alarms of drawn cases that are among the limits, with the trials that they are of."""
-    rows = {row["case"].removeprefix("drawn "): row for row in read(folder / "kept-nulls.csv")}
-    return {
-        f"kept_{seed}": f"{float(rows[seed]['0.05']):.3f} in {rows[seed]['trials']} trials"
-        for seed in ("60894", "61109")
-    }
 
 
 def drawn(folder: Path) -> dict[str, str]:
