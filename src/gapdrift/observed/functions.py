@@ -1,0 +1,296 @@
+"""The functions of a row, defined once: the code of each cell, and u, w and o of each column.
+
+- The *code* of a cell is its place in a histogram of a few hundred intervals, or its category; missing cells have a code
+  of their own, the last one of their column.
+- *u* is the normal score of a number in the reference, in 32nds and cut off at two and a half standard deviations; of a
+  category, one for each matrix column, 64ths of whether the cell has it less how often the reference does.
+- *w* = 1 - cos(1.5 u) of a number, in 32nds: it shows spread, and dependence that no correlation shows.
+- *o* says whether the cell of an input column is observed.
+
+All are whole numbers, 0 where the cell is missing, so that sums of them are exact in any order.
+"""
+
+import hashlib
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from gapdrift._typing import Indices, Mask, Matrix, Vector
+from gapdrift.persistence.records import INFINITE, expect, expect_range, expect_shape, stored
+from gapdrift.tables.encoding import Encoded
+from gapdrift.tables.schema import Schema
+
+
+
+__all__ = ["Axis", "Functions", "fit_functions", "wave"]
+
+Codes = NDArray[np.uint16]
+Single = NDArray[np.float32]
+
+STEPS = 32.0
+"""Whole steps per standard deviation of a score."""
+
+LARGEST_STEP = 80
+"""Steps of the largest score: two and a half standard deviations."""
+
+CATEGORY_STEPS = 64.0
+"""Whole steps of a category that a cell has."""
+
+FREQUENCY = 1.5
+"""Of w: a whole wave is a little narrower than the scores that are not cut off."""
+
+N_QUANTILES = 256
+"""Intervals of a column of numbers with about equally many values of the reference."""
+
+N_SHOWN = 20
+"""Intervals of equal width that the page shows: all their limits are limits of codes."""
+
+OUTER_STEPS = 2.0 ** (np.arange(1, 61) / 2.0)
+"""Limits beyond the reference's values, in 64ths of the range of their middle nine tenths."""
+
+MAX_PRODUCTS = 300
+"""Matrix columns whose products are added up, at most: evenly chosen among more."""
+
+TRIPLE_REACH = 48.0
+"""Steps of the largest score in a product of three."""
+
+MAX_TRIPLES = 10
+"""Matrix columns up to which products of three are added up."""
+
+
+@stored
+@dataclass(frozen=True, eq=False)
+class Axis:
+    """How the cells of one input column become codes, and codes become u.
+
+    Parameters
+    ----------
+    edges : (codes - 1,) array
+        Of numbers: a number has as many edges at or below it as its code says. Empty for categories.
+    steps : (codes, matrix columns) array of int
+        u of each code of observed cells.
+    """
+
+    edges: Annotated[Vector, INFINITE]
+    steps: Indices
+
+    @property
+    def n_codes(self) -> int:
+        """Codes of observed cells."""
+        return len(self.steps)
+
+    def check_stored(self) -> None:
+        """Check what was read from a file: edges that rise, and scores within reach."""
+        expect_shape(self.edges, (-1,), "edges")
+        expect_shape(self.steps, (-1, -1), "scores of codes")
+        expect(bool(np.all(np.diff(self.edges) > 0)), "edges that rise")
+        expect(len(self.steps) < 2**16, "fewer codes")
+        expect(not len(self.edges) or self.steps.shape == (len(self.edges) + 1, 1), "one score of each code")
+        expect_range(self.steps, -LARGEST_STEP, LARGEST_STEP + 1, "scores")
+
+
+@stored
+@dataclass(frozen=True, eq=False)
+class Functions:
+    """What decides how a row counts.
+
+    Parameters
+    ----------
+    axes : tuple of Axis
+        Of each input column.
+    is_number : (input columns,) array of bool
+    """
+
+    axes: tuple[Axis, ...]
+    is_number: Mask
+
+    def check_stored(self) -> None:
+        """Check what was read from a file: an axis for each column."""
+        expect_shape(self.is_number, (len(self.axes),), "kinds of columns")
+        for axis, is_number in zip(self.axes, self.is_number.tolist(), strict=True):
+            expect(not is_number or axis.steps.shape == (len(axis.edges) + 1, 1), "edges of columns of numbers")
+
+    @cached_property
+    def owner(self) -> Indices:
+        """Input column behind each matrix column."""
+        return np.repeat(np.arange(len(self.axes)), [axis.steps.shape[1] for axis in self.axes])
+
+    @cached_property
+    def starts(self) -> Indices:
+        """Where the codes of each column begin among those of all, with the code of missing cells; and the end."""
+        return np.cumsum([0, *(axis.n_codes + 1 for axis in self.axes)])
+
+    @cached_property
+    def columns(self) -> Indices:
+        """Matrix columns whose products are added up: all, or as many as are affordable."""
+        return np.unique(np.linspace(0, len(self.owner) - 1, min(len(self.owner), MAX_PRODUCTS)).round().astype(np.intp))
+
+    @cached_property
+    def inputs(self) -> Indices:
+        """Input columns whose o are added up: those of `columns`, and those without any value, up to as many."""
+        own = np.unique(self.owner[self.columns])
+        empty = np.setdiff1d(np.arange(len(self.axes)), self.owner)
+        return np.sort(np.concatenate([own, empty[: MAX_PRODUCTS - len(own)]])).astype(np.intp)
+
+    @cached_property
+    def numbers(self) -> Indices:
+        """Those of `columns`, by place among them, that are numbers: w is of these."""
+        return np.flatnonzero(self.is_number[self.owner[self.columns]])
+
+    @cached_property
+    def function_owner(self) -> Indices:
+        """Place among `inputs` of the column that each u and w is of."""
+        own = np.searchsorted(self.inputs, self.owner[self.columns])
+        return np.concatenate([own, own[self.numbers]])
+
+    @cached_property
+    def pairs(self) -> tuple[Indices, Indices]:
+        """First and second of each two of `columns` of which products with a third are added up; none where many."""
+        few = len(self.columns) <= MAX_TRIPLES
+        first, second = np.triu_indices(len(self.columns) if few else 0, 1)
+        own = self.function_owner
+        kept = own[first] != own[second]
+        return first[kept], second[kept]
+
+    @cached_property
+    def tables(self) -> list[Single]:
+        """u and w of each code of each input column, 0 for the missing one: (codes + 1, functions) arrays."""
+        return [self._table(place) for place in range(len(self.axes))]
+
+    def _table(self, place: int) -> Single:
+        axis = self.axes[place]
+        chosen = np.isin(np.flatnonzero(self.owner == place), self.columns)
+        values = axis.steps[:, chosen].astype(np.float32)
+        if self.is_number[place]:
+            values = np.hstack([values, wave(values)])
+        return np.vstack([values, np.zeros((1, values.shape[1]), dtype=np.float32)])
+
+    def codes(self, rows: Encoded) -> Codes:
+        """Code of each cell: (input columns, rows)."""
+        found = np.empty((len(self.axes), len(rows)), dtype=np.uint16)
+        for place, axis in enumerate(self.axes):
+            own = rows.values[:, self.owner == place]
+            found[place] = self._codes_of(place, own)
+            found[place, rows.missing[:, place]] = axis.n_codes
+        return found
+
+    def _codes_of(self, place: int, values: Matrix) -> NDArray[np.intp]:
+        if self.is_number[place]:
+            return np.searchsorted(self.axes[place].edges, values[:, 0], side="right")
+        return values.argmax(axis=1) if values.shape[1] else np.zeros(len(values), dtype=np.intp)
+
+    def values(self, codes: Codes) -> tuple[Single, Single]:
+        """u and w of some rows, (rows, functions), and o, (rows, inputs)."""
+        n_columns, n_rows = len(self.columns), codes.shape[1]
+        functions = np.empty((len(self.function_owner), n_rows), dtype=np.float32)
+        observed = np.empty((len(self.inputs), n_rows), dtype=np.float32)
+        waves = np.searchsorted(self.numbers, np.arange(n_columns)) + n_columns
+        for row, place in enumerate(self.inputs.tolist()):
+            observed[row] = codes[place] != self.axes[place].n_codes
+            own = np.flatnonzero(self.function_owner[:n_columns] == row)
+            targets = [*own, *waves[own]] if self.is_number[place] else own
+            for target, table in zip(targets, self.tables[place].T, strict=True):
+                np.take(table, codes[place], out=functions[target], mode="clip")
+        return functions.T, observed.T
+
+    def bounded(self, values: Single) -> Single:
+        """u of some rows as products of three have it: no heavier than one and a half standard deviations."""
+        found: Single = np.clip(values[:, : len(self.columns)], -TRIPLE_REACH, TRIPLE_REACH)
+        return found
+
+    def fingerprint(self) -> bytes:
+        """Digest of every number that decides what a row contributes."""
+        digest = hashlib.sha256(self.is_number.tobytes())
+        for axis in self.axes:
+            digest.update(repr(axis.steps.shape).encode() + axis.edges.tobytes() + axis.steps.tobytes())
+        return digest.digest()
+
+
+def wave(steps: NDArray[np.float32]) -> Single:
+    """w of u, both in steps."""
+    return np.rint(STEPS * (1.0 - np.cos(FREQUENCY / STEPS * steps.astype(float)))).astype(np.float32)
+
+
+def fit_functions(rows: Encoded, schema: Schema) -> Functions:
+    """Functions of the rows of a reference.
+
+    Parameters
+    ----------
+    rows : Encoded
+    schema : Schema
+    """
+    kinds = [column.kind for column in schema.columns]
+    axes = []
+    for place, kind in enumerate(kinds):
+        values = rows.values[:, schema.owner == place]
+        present = values[~rows.missing[:, place]]
+        axes.append(_number_axis(present[:, 0]) if kind == "number" else _category_axis(present))
+    return Functions(tuple(axes), np.array([kind == "number" for kind in kinds], dtype=bool))
+
+
+def _category_axis(present: Matrix) -> Axis:
+    """Axis of categories, one matrix column of 0 and a positive number each."""
+    width = present.shape[1]
+    share = (present > 0).mean(axis=0) if len(present) else np.zeros(width)
+    steps = np.rint(CATEGORY_STEPS * (np.eye(width) - share)).astype(np.intp)
+    return Axis(np.zeros(0), steps.reshape(width, width))
+
+
+def _number_axis(present: Vector) -> Axis:
+    values, counts = np.unique(present, return_counts=True)
+    edges = _edges(values, counts)
+    codes = np.searchsorted(edges, values, side="right")
+    own = np.bincount(codes, counts, len(edges) + 1)
+    share = (np.cumsum(own) - 0.5 * own) / own.sum()
+    scores = ndtri(np.clip(share, 0.5 / own.sum(), 1.0 - 0.5 / own.sum()))
+    mean = np.average(scores, weights=own)
+    deviation = np.sqrt(np.average((scores - mean) ** 2, weights=own))
+    scores = (scores - mean) / deviation if deviation > 0 else np.sign(np.arange(len(own)) - codes[0])
+    steps = np.clip(np.rint(STEPS * scores), -LARGEST_STEP, LARGEST_STEP)
+    return Axis(edges, steps.astype(np.intp)[:, None])
+
+
+def _edges(values: Vector, counts: Vector) -> Vector:
+    """Limits between the codes of a column whose different values occur so often."""
+    beyond = [values[0], np.nextafter(values[-1], np.inf)]
+    return np.unique(np.concatenate([_inner_edges(values, counts), beyond, _outer_edges(values, counts)]))
+
+
+def _inner_edges(values: Vector, counts: Vector) -> Vector:
+    """Limits halfway between values: between all, or at quantiles, near the ends and around frequent ones."""
+    between = values[:-1] + 0.5 * np.diff(values)
+    # Halfway between neighbours in floating point is one of them.
+    between = np.where(between > values[:-1], between, values[1:])
+    if len(values) <= N_QUANTILES:
+        return between
+    reached, total = np.cumsum(counts)[:-1], counts.sum()
+    few = np.array([1, 2, 3, 4, 6, 8, 12, 16])
+    wanted = np.concatenate([np.arange(1, N_QUANTILES) / N_QUANTILES * total, few, total - few])
+    at = np.searchsorted(reached, np.clip(wanted, 1, reached[-1]))
+    often = np.flatnonzero(counts >= total / N_QUANTILES)
+    at = np.unique(np.concatenate([at, often[often > 0] - 1, often[often < len(between)]]))
+    return np.concatenate([between[at], shown_edges(values, counts)[1:-1]])
+
+
+def shown_edges(values: Vector, counts: Vector) -> Vector:
+    """Limits of the intervals that are shown: of equal width, between the 0.5 % and the 99.5 % quantile."""
+    low, high = _quantiles(values, counts, (0.005, 0.995))
+    return np.linspace(low, high, N_SHOWN + 1)
+
+
+def _outer_edges(values: Vector, counts: Vector) -> Vector:
+    low, high = _quantiles(values, counts, (0.05, 0.95))
+    width = high - low or values[-1] - values[0] or max(abs(values[0]), 1.0)
+    with np.errstate(over="ignore"):
+        away = width / 64.0 * OUTER_STEPS
+        found = np.concatenate([values[0] - away, values[-1] + away])
+    return found[np.isfinite(found)]
+
+
+def _quantiles(values: Vector, counts: Vector, shares: tuple[float, float]) -> list[float]:
+    reached = np.cumsum(counts)
+    return values[np.searchsorted(reached, np.array(shares) * reached[-1])].tolist()

@@ -1,0 +1,318 @@
+"""How statistics vary where nothing changed, learned once from rows of the reference: no row is kept."""
+
+from dataclasses import dataclass
+from typing import Annotated, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from gapdrift._typing import Indices, Matrix, Vector
+from gapdrift.inference.combination import effective_number, gamma_tail
+from gapdrift.observed.functions import Functions
+from gapdrift.persistence.records import INFINITE, expect_shape, stored
+
+__all__ = ["Moments", "ReferenceNull", "EntryShape", "fit_null", "independent_share", "shape_of"]
+
+Single = NDArray[np.float32]
+
+MAX_ROWS = 4_096
+"""Rows of the reference that are looked at one by one, at most."""
+
+MAX_WEIGHED = 1_024
+"""Rows that are weighed by random numbers, at most."""
+
+MAX_SIMULATED = 600
+"""Entries whose largest is simulated, at most."""
+
+MAX_SUMMED = 100
+"""Columns whose whitened products are looked at row by row, at most."""
+
+N_DRAWS = 1_000
+
+SMALLEST_RIDGE, RIDGE_PER_COLUMN = 0.05, 2.5
+
+LEAST_VARIANCE = 1.0
+"""Variance of a function below which it says nothing, in squared steps."""
+
+ROWS_KNOWN = 50.0
+"""Rows that are as good as knowing that two columns are Gaussian, for the variance of their product."""
+
+FLAT = 0.05
+"""Variance of a product, over that of independent columns, below which noise of second order rules it."""
+
+PRODUCT_KURTOSIS = 6.0
+"""Excess kurtosis of the product of two independent Gaussian columns."""
+
+
+class Moments(NamedTuple):
+    """A sum, and its mean, variance and third central moment where nothing changed."""
+
+    value: float
+    mean: float
+    variance: float
+    third: float
+
+    @property
+    def p_value(self) -> float:
+        """Probability of a gamma distribution with these moments to exceed the sum."""
+        spread = np.sqrt(self.variance)
+        skewness = max(self.third / self.variance**1.5, 2.0 * spread / max(self.mean, 1e-9) * 0.5, 1e-3)
+        return float(gamma_tail((self.value - self.mean) / spread, skewness))
+
+
+@stored
+@dataclass(frozen=True, eq=False)
+class EntryShape:
+    """How one entry of each row is distributed: variance, skewness and excess kurtosis.
+
+    Parameters
+    ----------
+    variance, skewness, kurtosis : arrays
+        The kurtosis is infinite where an entry says nothing.
+    n_rows : array
+        Rows that they were learned from.
+    """
+
+    variance: NDArray[np.float64]
+    skewness: NDArray[np.float64]
+    kurtosis: Annotated[NDArray[np.float64], INFINITE]
+    n_rows: NDArray[np.float64]
+
+    def at(self, places: object) -> "EntryShape":
+        """Of some entries."""
+        return EntryShape(*(part[places] for part in (self.variance, self.skewness, self.kurtosis, self.n_rows)))
+
+
+@stored
+@dataclass(frozen=True, eq=False)
+class ReferenceNull:
+    """What the rows of a reference tell of its statistics.
+
+    Parameters
+    ----------
+    functions, triples : EntryShape
+        Of each u and w; of each product of three.
+    products : EntryShape
+        Of each two of them, centred: (functions, functions) arrays.
+    shares : (5,) array
+        Independent entries that one is worth where the largest is looked at: of functions, plain products, other
+        products, triples, and input columns.
+    location_excess : float
+        What heavy rows add to the variance of the whitened sum of means.
+    product_mean, product_variance, product_excess : float
+        Mean and variance of the whitened sum of products over those of Gaussian columns; and what heavy rows add.
+    """
+
+    functions: EntryShape
+    products: EntryShape
+    triples: EntryShape
+    shares: Vector
+    location_excess: float
+    product_mean: float
+    product_variance: float
+    product_excess: float
+
+    def check_stored(self) -> None:
+        """Check what was read from a file."""
+        expect_shape(self.shares, (5,), "shares")
+
+
+def shape_of(powers: NDArray[np.float64], n_rows: NDArray[np.float64], least: float) -> EntryShape:
+    """EntryShape of entries from the means of their first four powers."""
+    first, second, third, fourth = powers
+    variance = np.maximum(second - first**2, 0.0)
+    present = variance > least
+    safe = np.where(present, variance, 1.0)
+    cubes = third - 3.0 * first * second + 2.0 * first**3
+    fourths = fourth - 4.0 * first * third + 6.0 * first**2 * second - 3.0 * first**4
+    skewness = np.where(present, cubes / safe**1.5, 0.0)
+    kurtosis = np.where(present, np.maximum(fourths / safe**2 - 3.0, -2.0), np.inf)
+    return EntryShape(variance, skewness, kurtosis, n_rows)
+
+
+def independent_share(rows: Matrix) -> float:
+    """Independent entries that one of these is worth, where the largest of their sums over rows is looked at.
+
+    Parameters
+    ----------
+    rows : (rows, entries) array
+        Entries of each row, 0 where there is none.
+
+    Notes
+    -----
+    Rows are weighed by random numbers. By chance alone a squared correlation of L rows is 1 / L on average: their share
+    of all squared correlations is mixed in as independent noise (Schäfer and Strimmer).
+    """
+    chosen = np.unique(np.linspace(0, rows.shape[1] - 1, MAX_SIMULATED).astype(np.intp)) if rows.shape[1] else []
+    some = np.asarray(rows[:MAX_WEIGHED, chosen], dtype=np.float32)
+    length = np.linalg.norm(some, axis=0)
+    some = some[:, length > 1e-6] / length[length > 1e-6]
+    n_rows, size = some.shape
+    if size < 2:
+        return 1.0
+    rng = np.random.default_rng(5)
+    sums = rng.standard_normal((N_DRAWS, n_rows), dtype=np.float32) @ some
+    gram = some @ some.T if n_rows < size else some.T @ some
+    others = float((gram.astype(float) ** 2).sum()) - size
+    chance = min(size * (size - 1.0) / n_rows / others, 1.0) if others > 0.0 else 1.0
+    noise = rng.standard_normal(sums.shape, dtype=np.float32)
+    sums = np.sqrt(1.0 - chance) * sums + np.sqrt(chance) * noise
+    smallest = 2.0 * ndtr(-np.abs(sums).max(axis=1).astype(float))
+    return min(effective_number(smallest) / size, 1.0)
+
+
+def fit_null(functions: Functions, values: Single, observed: Single, codes: NDArray[np.uint16]) -> ReferenceNull:
+    """ReferenceNull of the reference, from up to `MAX_ROWS` of its rows.
+
+    Parameters
+    ----------
+    functions : Functions
+    values : (rows, functions) array
+    observed : (rows, inputs) array
+    codes : (input columns, rows) array
+    """
+    own = functions.function_owner
+    seen = observed[:, own]
+    n_own = np.maximum(seen.sum(axis=0), 1.0)
+    centred = (values - values.sum(axis=0) / n_own) * seen
+    of_functions = shape_of(
+        np.stack([(centred.astype(float) ** power).sum(axis=0) / n_own for power in (1, 2, 3, 4)]), n_own, LEAST_VARIANCE
+    )
+    standard = centred / np.sqrt(np.maximum(of_functions.variance, LEAST_VARIANCE)).astype(np.float32)
+    products = _products(functions, standard, seen, of_functions)
+    of_three, rows_of_three = _triples(functions, values, observed)
+    shares = np.array(
+        [
+            independent_share(standard[:, of_functions.variance > LEAST_VARIANCE]),
+            *(independent_share(_some_products(standard, seen, *part)) for part in product_kinds(functions, products)),
+            independent_share(rows_of_three),
+            1.0,
+        ]
+    )
+    location = _location_excess(standard, seen, of_functions)
+    return ReferenceNull(of_functions, products, of_three, shares, location, *_product_sum(functions, standard, seen, products))
+
+
+def product_kinds(functions: Functions, products: EntryShape) -> list[tuple[Indices, Indices]]:
+    """First and second of the products that are tested: of two u, and others."""
+    size, n_columns, own = len(functions.function_owner), len(functions.columns), functions.function_owner
+    first, second = np.triu_indices(size, 1)
+    is_plain = second < n_columns
+    # Of one column, only u with its w.
+    apart = (own[first] != own[second]) | ((first < n_columns) & ~is_plain)
+    kept = apart & np.isfinite(products.kurtosis[first, second])
+    return [(first[kept & part], second[kept & part]) for part in (is_plain, ~is_plain)]
+
+
+def _products(functions: Functions, standard: Single, seen: Single, own: EntryShape) -> EntryShape:
+    """EntryShape of the products of two standardised functions over the rows with both."""
+    common = (seen.T @ seen).astype(float)
+    rows = np.maximum(common, 1.0)
+    powers = np.stack([((standard**power).T @ standard**power).astype(float) / rows for power in (1, 2, 3, 4)])
+    found = shape_of(powers, common, 1e-6)
+    # Variance of a product of Gaussian columns with this correlation, up to which few rows know more.
+    spread = (standard.astype(float) ** 2).T @ seen.astype(float) / rows
+    usual = np.maximum(spread * spread.T, 1e-6)
+    apart = functions.function_owner[:, None] != functions.function_owner[None, :]
+    flat = (found.variance < FLAT * usual) & np.isfinite(found.kurtosis)
+    known = common / (common + ROWS_KNOWN)
+    variance = usual * np.exp(known * np.log(np.clip(found.variance / usual, 1e-3, 1e3)))
+    # Two rare values that never met would seem to vary little: their product is at least as heavy as they are.
+    heavy = np.where(np.isfinite(own.kurtosis), own.kurtosis, 1e9) + 3.0
+    least = np.where(apart, np.outer(heavy, heavy) - 3.0, PRODUCT_KURTOSIS)
+    kurtosis = np.maximum(np.maximum(np.where(np.isfinite(found.kurtosis), found.kurtosis, 0.0), least), PRODUCT_KURTOSIS)
+    silent = flat | (own.kurtosis[:, None] == np.inf) | (own.kurtosis[None, :] == np.inf)
+    return EntryShape(variance, found.skewness, np.where(silent, np.inf, kurtosis), common)
+
+
+def _some_products(standard: Single, seen: Single, first: Indices, second: Indices) -> Single:
+    """Centred products of two functions of each row, of as many as are simulated."""
+    chosen = np.unique(np.linspace(0, len(first) - 1, MAX_SIMULATED).astype(np.intp)) if len(first) else first
+    one, two = first[chosen], second[chosen]
+    products = standard[:MAX_WEIGHED, one] * standard[:MAX_WEIGHED, two]
+    both = seen[:MAX_WEIGHED, one] * seen[:MAX_WEIGHED, two]
+    found: Single = products - both * (products.sum(axis=0) / np.maximum(both.sum(axis=0), 1.0))
+    return found
+
+
+def triple_places(functions: Functions) -> tuple[Indices, Indices]:
+    """Pair and third column of the products of three that are tested: of three input columns, each once."""
+    first, second = functions.pairs
+    own, third = functions.function_owner, np.arange(len(functions.columns))
+    apart = (third > second[:, None]) & (own[third] != own[second][:, None]) & (own[third] != own[first][:, None])
+    pair, column = np.nonzero(apart)
+    return pair, column
+
+
+def _triples(functions: Functions, values: Single, observed: Single) -> tuple[EntryShape, Single]:
+    pair, third = triple_places(functions)
+    first, second = functions.pairs[0][pair], functions.pairs[1][pair]
+    own, scores = functions.function_owner, functions.bounded(values)
+    products = scores[:, first] * scores[:, second] * scores[:, third]
+    all_seen = observed[:, own[first]] * observed[:, own[second]] * observed[:, own[third]]
+    n_rows = np.maximum(all_seen.sum(axis=0), 1.0).astype(float)
+    powers = np.stack([(products.astype(float) ** power).sum(axis=0) / n_rows for power in (1, 2, 3, 4)])
+    shape = shape_of(powers, n_rows, LEAST_VARIANCE)
+    kurtosis = _independent_kurtosis(scores, observed[:, own[: len(functions.columns)]])
+    least = (kurtosis[first] + 3.0) * (kurtosis[second] + 3.0) * (kurtosis[third] + 3.0) - 3.0
+    shape = EntryShape(shape.variance, shape.skewness, np.maximum(shape.kurtosis, least), n_rows)
+    return shape, products - all_seen * (products.sum(axis=0) / n_rows).astype(np.float32)
+
+
+def _independent_kurtosis(scores: Single, seen: Single) -> Vector:
+    n_rows = np.maximum(seen.sum(axis=0), 1.0)
+    powers = np.stack([(scores.astype(float) ** power).sum(axis=0) / n_rows for power in (1, 2, 3, 4)])
+    return np.asarray(np.minimum(shape_of(powers, n_rows, LEAST_VARIANCE).kurtosis, 1e3))
+
+
+def _location_excess(standard: Single, seen: Single, shape: EntryShape) -> float:
+    """What rows that are heavier than Gaussian ones add to the variance of the whitened sum of means, of one row."""
+    used = np.flatnonzero((shape.variance > LEAST_VARIANCE) & (shape.kurtosis < len(standard) / 8.0))
+    if not len(used):
+        return 0.0
+    rows = standard[:, used] / np.sqrt(np.maximum(seen[:, used].mean(axis=0), 1e-6))
+    correlation = (rows.T @ rows / len(rows)).astype(float)
+    values, vectors = np.linalg.eigh(correlation)
+    kept = np.maximum(values, 0.0) / (np.maximum(values, 0.0) + SMALLEST_RIDGE + RIDGE_PER_COLUMN * len(used) / len(rows))
+    turned = (rows @ vectors.astype(np.float32)).astype(float) ** 2 * (kept / np.maximum(values, 1e-9))
+    return max(float(turned.sum(axis=1).var()) - 2.0 * float((kept**2).sum()), 0.0)
+
+
+def _product_sum(functions: Functions, standard: Single, seen: Single, products: EntryShape) -> tuple[float, float, float]:
+    """Mean and variance of the whitened sum of products over those of Gaussian columns, and what heavy rows add."""
+    from gapdrift.observed.products import gaussian_moments, product_weights, whitening  # noqa: PLC0415
+
+    n_columns = len(functions.columns)
+    light = np.flatnonzero(np.isfinite(np.diag(products.kurtosis)[:n_columns]))
+    cols = light[np.unique(np.linspace(0, len(light) - 1, MAX_SUMMED).astype(np.intp))] if len(light) else light
+    if len(cols) < 2:
+        return 1.0, 1.0, 0.0
+    some = slice(0, 512)
+    cen, pres = standard[some][:, cols].astype(float), seen[some][:, cols].astype(float)
+    length = len(cen)
+    share = np.maximum(pres.T @ pres / length, 1e-6)
+    covariance = cen.T @ cen / length / share
+    sub = np.ix_(cols, cols)
+    shape = products.at(sub)
+    weights = product_weights(functions, cols, shape, shape.n_rows)
+    if not weights.any():
+        return 1.0, 1.0, 0.0
+    everywhere = np.sqrt(np.outer(np.diag(share), np.diag(share)))
+    correlation = covariance * share / everywhere
+    np.fill_diagonal(correlation, 1.0)
+    turn = whitening(correlation, float(np.median(shape.n_rows)))
+    scale = weights * np.sqrt(1.0 + covariance**2) / np.sqrt(shape.variance * share)
+    own = np.empty((length, len(cols), len(cols)), dtype=np.float32)
+    for row in range(length):
+        product = (np.outer(cen[row], cen[row]) - np.outer(pres[row], pres[row]) * covariance) * scale
+        own[row] = turn @ product @ turn
+    flat = own.reshape(length, -1) / np.sqrt(np.float32(2.0))
+    gram = (flat @ flat.T).astype(float)
+    lengths = np.diag(gram)
+    mean = float(lengths.mean())
+    square = max(float((gram**2).sum() - (lengths**2).sum()) / (length * (length - 1.0)), 0.0)
+    usual = gaussian_moments(turn, correlation, weights)
+    excess = max(float(lengths.var()) / max(mean, 1e-9) ** 2, 0.0)
+    ratio = float(np.clip(2.0 * square / max(usual[1], 1e-9), 1.0, 20.0))
+    return float(np.clip(mean / max(usual[0], 1e-9), 0.7, 2.0)), ratio, excess
