@@ -7,18 +7,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from scipy.special import ndtr, stdtr
+
 from gapdrift._typing import Mask, Matrix, Vector
 from gapdrift.inference.combination import gamma_tail, sidak
-from gapdrift.inference.contrast import tail_p_values
 from gapdrift.observed.null import RIDGE_PER_COLUMN, SMALLEST_RIDGE, Moments
 
-__all__ = ["Entries", "inverse_of", "largest", "ridge", "shrunk", "taper", "whitened_sum"]
+__all__ = ["LEAST_IN_SUM", "Entries", "inverse_of", "largest", "ridge", "shrunk", "tail_p_values", "taper", "whitened_sum"]
 
 ROWS_PER_KURTOSIS = 8.0
 """Rows for each unit of excess kurtosis from which an entry takes part with all its weight."""
 
 LEAST_WEIGHT = 1e-3
 """Weight below which an entry takes no part."""
+
+LEAST_IN_SUM = 0.05
+"""The same in a sum of many entries."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,10 +58,26 @@ class Entries:
 
 
 def taper(rows: Vector, kurtosis: Vector) -> Vector:
-    """Weight of entries with so many rows and such excess kurtosis: from 0 to 1."""
-    needed = ROWS_PER_KURTOSIS * np.maximum(kurtosis, 1.0)
-    found: Vector = np.minimum(1.0, np.maximum(rows, 0.0) / needed) ** 2
+    """Weight of entries with so many rows and such excess kurtosis: from 0, up to a quarter of what is needed, to 1."""
+    enough = np.maximum(rows, 0.0) / (ROWS_PER_KURTOSIS * np.maximum(kurtosis, 1.0))
+    found: Vector = np.clip((enough - 0.25) / 0.75, 0.0, 1.0) ** 2
     return found
+
+
+def tail_p_values(scores: Vector, skewness: Vector, kurtosis: Vector) -> Vector:
+    """Two-sided p-values of standardised differences of some skewness and excess kurtosis.
+
+    Notes
+    -----
+    In its long tail a skew difference is distributed as a gamma variable of the same skewness; in its short tail it is
+    taken as normal, which is cautious. One with heavier tails is distributed as Student's t of the same kurtosis.
+    """
+    away, steep = np.abs(scores), np.maximum(np.abs(skewness), 0.02)
+    found = 2.0 * np.where(scores * skewness > 0.0, gamma_tail(away, steep), ndtr(-away))
+    heavy = np.maximum(kurtosis, 0.02)
+    freedom = 4.0 + 6.0 / heavy
+    student = 2.0 * stdtr(freedom, -away * np.sqrt(freedom / (freedom - 2.0)))
+    return np.minimum(np.where(kurtosis > 0.02, np.maximum(found, student), found), 1.0)
 
 
 def shrunk(scores: Vector, explained: Vector | float) -> Vector:

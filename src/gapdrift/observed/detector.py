@@ -21,7 +21,7 @@ from gapdrift.inference.levels import cell_counts, with_levels
 from gapdrift.inference.pearson import SMALLEST_P
 from gapdrift.observed.blocks import largest
 from gapdrift.observed.columns import ColumnTest, category_test, number_test
-from gapdrift.observed.conditions import Conditions, conditions, standard_correlation
+from gapdrift.observed.conditions import Conditions, conditions, pooled_variance, standard_correlation
 from gapdrift.observed.counter import count
 from gapdrift.observed.functions import Functions, fit_functions
 from gapdrift.observed.location import location
@@ -123,8 +123,8 @@ def _test(reference: ObservedReference, window: Evidence, alpha: float) -> Drift
     if window.n_rows < MIN_WINDOW:
         nothing = Finding("values", None, None, 1.0, None, reason="few rows")
         return DriftResult(None, 1.0, alpha, *n_rows, nothing)
-    null = reference.null
     sides = Side(reference.functions, reference.evidence), Side(reference.functions, window)
+    null = reference.null.as_rare_as(pooled_variance(sides))
     correlation = standard_correlation(null, sides)
     changed = conditions(null, sides, correlation)
     columns = _columns(reference, sides, changed)
@@ -135,7 +135,7 @@ def _test(reference: ObservedReference, window: Evidence, alpha: float) -> Drift
     entries = [product_entries(null, sides, *kind) for kind in kinds]
     away = [np.maximum(explained[first], explained[second]) for first, second in kinds]
     together = products_together(null, sides, explained)
-    three, away_three = _triples(reference, sides, explained)
+    three, away_three = _triples(reference, null, sides, explained)
     alarming = [test for test in columns if test is not None and test.can_alarm]
     distributions = None
     if alarming:
@@ -259,8 +259,8 @@ def _by_label(axis: HistogramAxis, counts: Vector) -> Vector:
     return np.append(counts[:n_own], counts[n_own:].sum()) if axis.labels else np.zeros(0)
 
 
-def _triples(reference: ObservedReference, sides: tuple[Side, Side], explained: Vector) -> tuple[Any, Vector]:
-    functions, null = reference.functions, reference.null
+def _triples(reference: ObservedReference, null: ReferenceNull, sides: tuple[Side, Side], explained: Vector) -> tuple[Any, Vector]:
+    functions = reference.functions
     pair, third = triple_places(functions)
     own, n_columns, n_inputs = functions.function_owner, len(functions.columns), len(functions.inputs)
     means, rows = [], []

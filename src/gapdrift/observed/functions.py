@@ -142,6 +142,13 @@ class Functions:
         return np.flatnonzero(self.is_number[self.owner[self.columns]])
 
     @cached_property
+    def absent(self) -> Indices:
+        """u of each of `columns` where it is a category that a cell does not have; 0 of numbers: (columns,)."""
+        lowest = np.concatenate([axis.steps.min(axis=0, initial=0) for axis in self.axes])
+        found: Indices = np.where(self.is_number[self.owner], 0, lowest)[self.columns]
+        return found
+
+    @cached_property
     def function_owner(self) -> Indices:
         """Place among `inputs` of the column that each u and w is of."""
         own = np.searchsorted(self.inputs, self.owner[self.columns])

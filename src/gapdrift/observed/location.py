@@ -56,21 +56,21 @@ def location(null: ReferenceNull, sides: tuple[Side, Side], correlation: Matrix,
         return None
     spread = np.sqrt(np.maximum(null.functions.variance, 1.0))
     inverse, slopes = _regression(null, sides, correlation, changed)
+    slopes *= changed.changed[owner][:, None]
     adjusted, reduced = [], np.zeros(len(owner))
-    followed = (slopes * correlation).sum(axis=1)
     for side, shift, rows in zip(sides, changed.shifts, (m, n), strict=True):
-        with_both = side.together[owner]
-        beside = shift * with_both / (with_both + ROWS_KNOWN)
-        adjusted.append(side.means / spread - (slopes * beside[:, owner].T).sum(axis=1))
+        own = slopes * side.rows / (side.rows + ROWS_KNOWN)
+        adjusted.append(side.means / spread - (own * shift[:, owner].T).sum(axis=1))
         noisier = correlation * side.rows * side.n_rows / np.outer(rows, rows)
-        gained = 2.0 * followed - ((slopes @ noisier) * slopes).sum(axis=1)
-        reduced += (1.0 / rows - 1.0 / side.n_rows) * np.clip(gained, 0.0, 1.0 - LEAST_LEFT)
+        gained = 2.0 * (own * correlation).sum(axis=1) - ((own @ noisier) * own).sum(axis=1)
+        reduced += (1.0 / rows - 1.0 / side.n_rows) * np.minimum(gained, 1.0 - LEAST_LEFT)
+    followed = (slopes * correlation).sum(axis=1)
     other = changed.shifts[1] - changed.shifts[0]
     by_slopes = ((inverse @ other) * other).sum(axis=0)[owner] / (m + n)
     left = np.clip(1.0 - followed, LEAST_LEFT, 1.0)
     variance = _pooled_variance(null, sides)
     scale = 1.0 / m + 1.0 / n
-    own = variance * (scale - reduced) + left * by_slopes
+    own = variance * (scale - reduced) + left * by_slopes * changed.changed[owner]
     deviation = np.sqrt(np.maximum(own, 1e-12))
     difference = adjusted[1] - adjusted[0]
     covariance = correlation * sum(side.rows / np.outer(rows, rows) for side, rows in zip(sides, (m, n), strict=True))
@@ -87,7 +87,7 @@ def location(null: ReferenceNull, sides: tuple[Side, Side], correlation: Matrix,
     heavier = (1.0 / n_r**3 + 1.0 / n_w**3) / (1.0 / n_r + 1.0 / n_w) ** 2
     n_known = float(np.mean((sides[0].rows + sides[1].rows)[np.ix_(used, used)]))
     guarded = np.sign(scores) * np.maximum(np.abs(scores) - explained, 0.0)
-    together = whitened_sum(guarded, entries.weights, standard, n_known, null.location_excess * heavier)
+    together = whitened_sum(guarded, entries.weights / (1.0 + explained**2), standard, n_known, null.location_excess * heavier)
     return Location(entries, together, difference, explained)
 
 

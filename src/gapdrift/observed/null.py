@@ -1,6 +1,6 @@
 """How statistics vary where nothing changed, learned once from rows of the reference: no row is kept."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -27,6 +27,9 @@ MAX_SIMULATED = 600
 
 MAX_SUMMED = 100
 """Columns whose whitened products are looked at row by row, at most."""
+
+MAX_GRAM = 512
+"""Rows whose whitened products are compared with each other, at most."""
 
 N_DRAWS = 1_000
 
@@ -79,6 +82,10 @@ class EntryShape:
     kurtosis: Annotated[NDArray[np.float64], INFINITE]
     n_rows: NDArray[np.float64]
 
+    def heavier(self, factor: NDArray[np.float64]) -> "EntryShape":
+        """With so many times the kurtosis."""
+        return replace(self, skewness=self.skewness * np.sqrt(factor), kurtosis=(self.kurtosis + 3.0) * factor - 3.0)
+
     def at(self, places: object) -> "EntryShape":
         """Of some entries."""
         return EntryShape(*(part[places] for part in (self.variance, self.skewness, self.kurtosis, self.n_rows)))
@@ -101,7 +108,8 @@ class ReferenceNull:
     location_excess : float
         What heavy rows add to the variance of the whitened sum of means.
     product_mean, product_variance, product_excess : float
-        Mean and variance of the whitened sum of products over those of Gaussian columns; and what heavy rows add.
+        Mean and variance of the whitened sum of products over those of Gaussian columns; and the squared coefficient of
+        variation of one row's.
     """
 
     functions: EntryShape
@@ -116,6 +124,19 @@ class ReferenceNull:
     def check_stored(self) -> None:
         """Check what was read from a file."""
         expect_shape(self.shares, (5,), "shares")
+
+    def as_rare_as(self, variance: Vector) -> "ReferenceNull":
+        """The same where functions vary as little as those of both sides together, if that is less.
+
+        A reference that happens to have a rare value often would seem to know well how often it occurs.
+        """
+        rarer = np.maximum(self.functions.variance / np.maximum(variance, LEAST_VARIANCE), 1.0)
+        both = np.outer(rarer, rarer)
+        return replace(
+            self,
+            functions=self.functions.heavier(rarer),
+            products=self.products.heavier(np.where(np.eye(len(rarer)) > 0, rarer[:, None], both)),
+        )
 
 
 def shape_of(powers: NDArray[np.float64], n_rows: NDArray[np.float64], least: float) -> EntryShape:
@@ -288,11 +309,11 @@ def _product_sum(functions: Functions, standard: Single, seen: Single, products:
     cols = light[np.unique(np.linspace(0, len(light) - 1, MAX_SUMMED).astype(np.intp))] if len(light) else light
     if len(cols) < 2:
         return 1.0, 1.0, 0.0
-    some = slice(0, 512)
-    cen, pres = standard[some][:, cols].astype(float), seen[some][:, cols].astype(float)
+    cen, pres = standard[:, cols].astype(float), seen[:, cols].astype(float)
+    share = np.maximum(pres.T @ pres / len(cen), 1.0 / len(cen))
+    covariance = cen.T @ cen / len(cen) / share
+    cen, pres = cen[:MAX_GRAM], pres[:MAX_GRAM]
     length = len(cen)
-    share = np.maximum(pres.T @ pres / length, 1e-6)
-    covariance = cen.T @ cen / length / share
     sub = np.ix_(cols, cols)
     shape = products.at(sub)
     weights = product_weights(functions, cols, shape, shape.n_rows)
@@ -302,7 +323,7 @@ def _product_sum(functions: Functions, standard: Single, seen: Single, products:
     correlation = covariance * share / everywhere
     np.fill_diagonal(correlation, 1.0)
     turn = whitening(correlation, float(np.median(shape.n_rows)))
-    scale = weights * np.sqrt(1.0 + covariance**2) / np.sqrt(shape.variance * share)
+    scale = weights / np.sqrt(share)
     own = np.empty((length, len(cols), len(cols)), dtype=np.float32)
     for row in range(length):
         product = (np.outer(cen[row], cen[row]) - np.outer(pres[row], pres[row]) * covariance) * scale
@@ -312,7 +333,7 @@ def _product_sum(functions: Functions, standard: Single, seen: Single, products:
     lengths = np.diag(gram)
     mean = float(lengths.mean())
     square = max(float((gram**2).sum() - (lengths**2).sum()) / (length * (length - 1.0)), 0.0)
-    usual = gaussian_moments(turn, correlation, weights)
-    excess = max(float(lengths.var()) / max(mean, 1e-9) ** 2, 0.0)
+    usual = gaussian_moments(turn, [correlation], [weights])
+    excess = float(lengths.var()) / max(mean, 1e-9) ** 2
     ratio = float(np.clip(2.0 * square / max(usual[1], 1e-9), 1.0, 20.0))
-    return float(np.clip(mean / max(usual[0], 1e-9), 0.7, 2.0)), ratio, excess
+    return float(np.clip(mean / max(usual[0], 1e-9), 1.0, 4.0)), ratio, excess

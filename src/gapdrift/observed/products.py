@@ -5,7 +5,7 @@ import numpy as np
 from gapdrift._typing import Indices, Matrix, Vector
 from gapdrift.observed.blocks import Entries, ridge, shrunk, taper
 from gapdrift.observed.functions import Functions
-from gapdrift.observed.null import Moments, ReferenceNull, EntryShape
+from gapdrift.observed.null import MAX_GRAM, Moments, ReferenceNull, EntryShape
 from gapdrift.observed.sums import Side
 
 __all__ = ["gaussian_moments", "product_entries", "product_weights", "products_together", "whitening"]
@@ -33,26 +33,41 @@ def whitening(correlation: Matrix, n_known: float) -> Matrix:
     return found
 
 
-def gaussian_moments(turn: Matrix, correlation: Matrix, weights: Matrix) -> tuple[float, float, float]:
-    """Mean, variance and third central moment of |A (Z * W) A|^2 / 2 for products Z of Gaussian columns.
+def gaussian_moments(turn: Matrix, correlations: list[Matrix], weights: list[Matrix]) -> tuple[float, float, float]:
+    """Mean, variance and third central moment of |A Z A|^2 / 2 for products Z of Gaussian columns.
+
+    Parameters
+    ----------
+    turn : (columns, columns) array
+        A.
+    correlations, weights : lists of (columns, columns) arrays
+        Of each independent part of Z = sum_s W_s * Y_s.
 
     Notes
     -----
-    Z has the covariance R_ik R_jl + R_il R_jk. With all weights 1 and B = A R A the mean is ((tr B)^2 + tr B^2) / 2, the
-    variance (tr B^2)^2 + tr B^4 and the third moment 4 ((tr B^3)^2 + tr B^6). Weights make all of them smaller by the
-    share that they leave of the mean.
+    Y_s has the covariance R_ik R_jl + R_il R_jk. With B = A R A of one part without weights the mean is
+    ((tr B)^2 + tr B^2) / 2, the variance (tr B^2)^2 + tr B^4 and the third moment 4 ((tr B^3)^2 + tr B^6). With weights
+    and H = A^2 * R the first term of the mean is sum_ij W_ij (H W H)_ij / 2; the second one goes from
+    sum_ij W_ii H_ij^2 W_jj / 2, where squares alone take part, to the one above, where all do. Variance and third moment
+    are those of as many entries as that leaves, each so much smaller.
     """
-    whole = turn @ correlation @ turn
+    both, apart = turn @ turn, 1.0 - np.eye(len(turn))
+    squared = sum(weight**2 for weight in weights)
+    mixed = sum(float((weight**2).mean()) * each for each, weight in zip(correlations, weights, strict=True))
+    whole = turn @ (mixed / float(squared.mean())) @ turn
     square = whole @ whole
     cube = square @ whole
     trace, of_square = float(np.trace(whole)), float(np.trace(square))
-    mean = 0.5 * (trace**2 + of_square)
-    both = (turn @ turn) * correlation
-    kept = 0.5 * (float((weights * (both @ weights @ both)).sum()) + of_square * float((weights**2).mean()))
-    left = kept / mean
-    variance = of_square**2 + float((square * square.T).sum())
-    third = 4.0 * (float(np.trace(cube)) ** 2 + float((cube * cube.T).sum()))
-    return kept, variance * left, third * left
+    scale = float((squared**2).sum() / squared.sum())
+    share = min(float((squared * apart).sum()) / (scale * max(float(apart.sum()), 1.0)), 1.0)
+    kept = 0.5 * share * of_square * scale
+    for correlation, weight in zip(correlations, weights, strict=True):
+        part, own = both * correlation, np.diag(weight)
+        kept += 0.5 * float((weight * (part @ weight @ part)).sum() + (1.0 - share) * (own @ part**2 @ own))
+    left = kept / (0.5 * (trace**2 + of_square) * scale)
+    variance = (of_square**2 + float((square * square.T).sum())) * left * scale**2
+    third = 4.0 * (float(np.trace(cube)) ** 2 + float((cube * cube.T).sum())) * left * scale**3
+    return kept, variance, third
 
 
 def product_entries(null: ReferenceNull, sides: tuple[Side, Side], first: Indices, second: Indices) -> Entries:
@@ -103,30 +118,28 @@ def products_together(null: ReferenceNull, sides: tuple[Side, Side], explained: 
     columns, sub = columns[used], np.ix_(used, used)
     m, n, shape, weights = m[sub], n[sub], shape.at(sub), weights[sub]
     sub = np.ix_(columns, columns)
-    spread = np.sqrt(null.functions.variance[columns])
-    covariances = [side.covariance[sub] / np.outer(spread, spread) for side in sides]
+    covariances = [side.covariance[sub] for side in sides]
     pooled = (m * covariances[0] + n * covariances[1]) / np.maximum(m + n, 1.0)
     deviation = np.sqrt(np.maximum(np.diag(pooled), 1e-6))
     correlation = np.clip(pooled / np.outer(deviation, deviation), -1.0, 1.0)
     one, two = 1.0 / np.maximum(m, 1.0), 1.0 / np.maximum(n, 1.0)
     scale = one + two
-    gauss = 1.0 + correlation**2
-    scores = (covariances[1] - covariances[0]) / np.sqrt(shape.variance * scale)
+    difference = (covariances[1] - covariances[0]) / np.outer(deviation, deviation) / np.sqrt(scale)
+    # What is explained is known in standard deviations of each product.
+    varies = np.sqrt(shape.variance)
     away = np.maximum.outer(explained[columns], explained[columns])
-    scores = shrunk(scores, away) * weights * np.sqrt(gauss)
+    weights = weights / (1.0 + away**2)
+    scores = shrunk(difference / varies, away) * varies * weights
     share_r, share_w = one / scale, two / scale
-    mixed = correlation * (np.sqrt(share_r) * attenuation(m) + np.sqrt(share_w) * attenuation(n)) / (
-        np.sqrt(share_r) + np.sqrt(share_w)
-    )
-    known = attenuation(m + n) * correlation
-    np.fill_diagonal(mixed, 1.0)
-    np.fill_diagonal(known, 1.0)
+    known, *parts = (attenuation(rows) * correlation for rows in (m + n, m, n))
+    for part in (known, *parts):
+        np.fill_diagonal(part, 1.0)
     turn = whitening(known, 1.0 / float(np.mean(np.diag(scale))))
-    mean, variance, third = gaussian_moments(turn, mixed, weights)
+    mean, variance, third = gaussian_moments(turn, parts, [weights * np.sqrt(share_r), weights * np.sqrt(share_w)])
     n_r, n_w = (float(side.n_rows) for side in sides)
     heavier = (1.0 / n_r**3 + 1.0 / n_w**3) / (1.0 / n_r + 1.0 / n_w) ** 2
     mean *= null.product_mean
-    variance = variance * null.product_variance + null.product_excess * mean**2 * heavier
+    variance = variance * null.product_variance + null.product_excess * mean**2 * (heavier + 1.0 / min(n_r, MAX_GRAM))
     third *= null.product_variance**1.5
     return Moments(0.5 * float(((turn @ scores @ turn) ** 2).sum()), mean, variance, third)
 
