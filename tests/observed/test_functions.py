@@ -55,9 +55,23 @@ def test_codes_are_what_a_search_finds(name, codes_of):
     assert np.array_equal(codes_of(axis, numbers), expected)
 
 
-@pytest.mark.parametrize("name", ["even", "heavy", "far", "dense"])
-def test_most_edges_have_a_cell_of_their_own_somewhere(name):
-    assert np.count_nonzero(axis_of(EDGES[name]).grid.codes >= 0) > 1_000
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda size: rng.normal(size=size),
+        lambda size: rng.lognormal(sigma=2.0, size=size),
+        rng.standard_cauchy,
+        lambda size: rng.integers(0, 100, size) * 1.0,
+        lambda size: np.full(size, 3.0),
+        lambda size: np.full(size, np.nan),
+    ],
+)
+def test_hardly_any_number_needs_a_search(draw):
+    reference = draw((3_000, 1))
+    reference[0] = 3.0
+    schema = learn_schema(reference)
+    grid = fit_functions(encode(reference, schema), schema).axes[0].grid
+    assert np.mean(grid.codes.take(grid.cells_of(draw(3_000)), mode="clip") < 0) < 0.02
 
 
 def test_functions_of_rows_equal_loops_over_cells(kind):

@@ -18,7 +18,7 @@ def fill_numbers(values: Any, columns: Any, grids: Any, axes: Any, lines: Any, c
     columns : (numbers,) array of int
         Matrix columns of numbers.
     grids : tuple of (numbers,), (numbers,) and (numbers, cells) arrays
-        Of `Axis.grid`.
+        `Axis.grid` of each column.
     axes : tuple of (numbers, 2), (codes,), (codes,) and (codes,) arrays
         First and last code of each column among those of all; limits, u and w of all codes.
     lines : (numbers, 3) array of int
@@ -27,13 +27,13 @@ def fill_numbers(values: Any, columns: Any, grids: Any, axes: Any, lines: Any, c
         Added to.
     block : (functions, rows) array
     """
-    low, per_unit, by_cell = grids
+    centre, per_unit, by_cell = grids
     ends, limits, scores, waves = axes
     for number in range(len(columns)):
         first, last = ends[number]
         own = slice(first, last + 1)
-        grid = low[number], per_unit[number], by_cell[number]
-        codes = codes_of(values[:, columns[number]], grid, limits[first:last])
+        grid = centre[number], per_unit[number], by_cell[number]
+        codes = codes_of(values[:, columns[number]], grid, limits[own])
         _add_counts(codes, counts[own])
         observed_line, score_line, wave_line = lines[number]
         if observed_line >= 0:
@@ -43,21 +43,20 @@ def fill_numbers(values: Any, columns: Any, grids: Any, axes: Any, lines: Any, c
 @numba.njit(cache=True, nogil=True)
 def codes_of(numbers: Any, grid: Any, limits: Any) -> Any:
     """As `Axis.codes_of`, number by number."""
-    low, per_unit, by_cell = grid
-    top, missing = len(by_cell) - 1.0, np.uint32(len(limits))
+    centre, per_unit, by_cell = grid
+    half = len(by_cell) // 2 - 1.0
     codes = np.empty(len(numbers), np.uint32)
     for row in range(len(numbers)):
         number = numbers[row]
-        place = (number - low) * per_unit
-        # A comparison with NaN is false: a missing cell is in the first cell of the grid.
-        place = place if place > 0.0 else 0.0
-        known = by_cell[np.uint32(place if place < top else top)]
-        if known < 0 and number == number:
-            codes[row] = np.searchsorted(limits, number, side="right")
-            continue
-        code = np.uint32(known if known > 0 else 0)
-        code += np.uint32(number >= limits[code])
-        codes[row] = code if number == number else missing
+        centred = (number - centre) * per_unit
+        place = np.copysign(1.0 - 1.0 / (np.abs(centred) + 1.0), centred) * half + (half + 1.0)
+        # A comparison with NaN is false.
+        # A comparison with NaN is false.
+        code = by_cell[np.uint32(place if place >= 1.0 else 0.0)]
+        if code < 0:
+            codes[row] = np.searchsorted(limits[:-2], number, side="right")
+        else:
+            codes[row] = np.uint32(code) + np.uint32(number >= limits[np.uint32(code)])
     return codes
 
 

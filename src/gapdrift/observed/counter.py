@@ -203,7 +203,7 @@ def _packed(functions: Functions) -> tuple[Any, ...]:
     ends = np.stack([functions.starts[numbers], functions.starts[numbers + 1] - 1], axis=1)
     lines = np.full((len(numbers), 3), -1)
     for number, (place, (first, last)) in enumerate(zip(numbers.tolist(), ends.tolist(), strict=True)):
-        limits[first:last] = functions.axes[place].limits
+        limits[first : last + 1] = functions.axes[place].limits
         observed, own = functions.lines[place]
         if observed >= 0:
             lines[number] = observed, *own

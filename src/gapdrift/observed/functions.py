@@ -59,25 +59,35 @@ TRIPLE_REACH = 48.0
 MAX_TRIPLES = 10
 """Matrix columns up to which products of three are added up."""
 
-N_CELLS = 4_096
-"""Cells of the even grid by which codes are looked up: few have more than one edge."""
+HALF_GRID = 2_048
+"""Cells on each side of the grid by which codes are looked up: few have more than one edge."""
 
 
 class Grid(NamedTuple):
-    """An even grid over the edges of a column, by which the code of a number is found without a search.
+    """A grid over all numbers by which codes are found without a search, with small cells in the middle.
 
     Parameters
     ----------
-    low, per_unit : float
-        A number x is in the cell floor((x - low) per_unit), as floating point rounds it: what rises, never falls.
-    codes : (cells + 2,) array of int32
-        Edges below the edges of each cell. -1 in cells with several edges, and in the first and the last one, where
-        numbers beyond the grid and missing ones are: a search says more.
+    centre, per_unit : float
+        With y = (x - centre) per_unit a number x is at y / (1 + |y|), between -1 and 1, on an even grid.
+    codes : (cells,) array of int32
+        Edges below those of each cell, -1 in cells with several edges. The first cell is that of missing cells.
     """
 
-    low: float
+    centre: float
     per_unit: float
     codes: NDArray[np.int32]
+
+    def cells_of(self, numbers: Vector) -> Indices:
+        """Cell of each number, the first one for NaN. Where a number rises it never falls, in floating point either."""
+        # NaN as a whole number is below all cells or is 0, whatever the platform.
+        with np.errstate(over="ignore", invalid="ignore"):
+            centred = (numbers - self.centre) * self.per_unit
+            found = 1.0 - 1.0 / (np.abs(centred) + 1.0)
+            np.copysign(found, centred, out=found)
+            found *= HALF_GRID
+            found += HALF_GRID + 1.0
+            return found.astype(np.intp)
 
 
 @stored
@@ -103,8 +113,8 @@ class Axis:
 
     @cached_property
     def limits(self) -> Vector:
-        """Edges, and NaN at last: a search among them, where NaN comes last, gives missing cells the last code."""
-        return np.append(self.edges, np.nan)
+        """Edge above each code; NaN, which no number is above, for the last number's and that of missing cells."""
+        return np.append(self.edges, [np.nan, np.nan])
 
     @cached_property
     def grid(self) -> Grid:
@@ -113,14 +123,10 @@ class Axis:
 
     def codes_of(self, numbers: Vector) -> Indices:
         """Code of each number: of how many edges it is not below; one more than all edges where it is missing (NaN)."""
-        low, per_unit, by_cell = self.grid
-        # Where a number is missing or very large no cell is known; all platforms say the first or the last one.
-        with np.errstate(invalid="ignore", over="ignore"):
-            cells = ((numbers - low) * per_unit).astype(np.intp)
-        codes = by_cell.take(cells, mode="clip").astype(np.intp)
+        codes = self.grid.codes.take(self.grid.cells_of(numbers), mode="clip").astype(np.intp)
         unknown = np.flatnonzero(codes < 0)
         codes += numbers >= self.limits.take(codes, mode="clip")
-        codes[unknown] = self.limits.searchsorted(numbers[unknown], side="right")
+        codes[unknown] = self.edges.searchsorted(numbers[unknown], side="right")
         return codes
 
     def check_stored(self) -> None:
@@ -297,28 +303,18 @@ def fit_functions(rows: Encoded, schema: Schema) -> Functions:
 
 
 def _make_grid(edges: Vector) -> Grid:
-    """Grid between two edges, of some of which the one with the most cells of a single edge: inner edges are close."""
-    best, most = Grid(0.0, 0.0, np.full(N_CELLS + 2, -1, dtype=np.int32)), 0
-    outer = len(OUTER_STEPS)
-    for left_out in (0, outer, outer + 8, outer + 16, outer + 32, outer + 64):
-        found = _grid_between(edges, *edges[[left_out, -1 - left_out]]) if 2 * left_out < len(edges) else None
-        if found is not None and found[1] > most:
-            best, most = found
-    return best
-
-
-def _grid_between(edges: Vector, first: float, last: float) -> tuple[Grid, int] | None:
-    """Grid between two edges, and its number of cells with a single edge; None where they are too close or too far."""
+    """Grid around the middle one of the inner edges, half of which are in the middle half of its cells."""
+    inner = edges[len(OUTER_STEPS) : -len(OUTER_STEPS)]
+    places = np.array([len(inner) // 4, len(inner) // 2, -1 - len(inner) // 4])
+    low, centre, high = inner[places] if len(inner) else np.zeros(3)
     with np.errstate(all="ignore"):
-        width = (last - first) / (N_CELLS - 2)
-        low, per_unit = first - 2.0 * width, 1.0 / width
-        cells = (edges - low) * per_unit
-    if not np.isfinite([width, low, per_unit]).all():
-        return None
-    counts = np.bincount(np.clip(cells, 0, N_CELLS + 1).astype(np.intp), minlength=N_CELLS + 2)
-    codes = (np.cumsum(counts) - counts).astype(np.int32)
-    codes[counts > 1], codes[[0, -1]] = -1, -1
-    return Grid(float(low), float(per_unit), codes), int(np.count_nonzero(counts[1:-1] == 1))
+        per_unit = 2.0 / (high - low)
+    if not np.isfinite([centre, per_unit]).all():
+        centre, per_unit = 0.0, 1.0
+    counts = np.bincount(Grid(centre, per_unit, np.zeros(0, np.int32)).cells_of(edges), minlength=2 * HALF_GRID + 2)
+    codes = np.where(counts > 1, -1, np.cumsum(counts) - counts)
+    codes[0] = len(edges) + 1
+    return Grid(centre, per_unit, codes.astype(np.int32))
 
 
 def _category_axis(present: Matrix) -> Axis:
