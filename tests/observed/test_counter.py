@@ -141,6 +141,17 @@ def test_a_number_out_of_range_is_named(plain, number, words):
         count_table(table, *rest)
 
 
+def test_a_large_table_is_read_in_parts(plain, monkeypatch):
+    table, schema, *rest = plain
+    expected = count_table(table, schema, *rest)
+    monkeypatch.setattr(counter, "ENCODED_ROWS", 70)
+    found = [count_table(each, schema, *rest) for each in (table, table.astype(object))]
+    for each in found:
+        same(each.sums, expected.sums)
+        assert np.array_equal(each.facts.copies, expected.facts.copies)
+        assert each.n_rows == expected.n_rows
+
+
 def test_notes_of_parts_reach_the_evidence(rng):
     reference = pd.DataFrame({"a": ["x", "y"] * 50, "b": rng.normal(size=100)})
     schema = learn_schema(reference)
@@ -150,3 +161,18 @@ def test_notes_of_parts_reach_the_evidence(rng):
     assert any("'a' has values that the reference does not have" in note for note in found.notes)
     assert found.facts.tallies[0] == {"new": 100}
     assert (found.origin, found.n_rows) == ("abc", 100)
+
+
+def test_machine_code_is_for_many_rows_and_where_there_is_numba(monkeypatch):
+    def no_numba(name):
+        raise ImportError(name)
+
+    monkeypatch.setattr(counter, "import_module", no_numba)
+    counter._compiled.cache_clear()
+    assert counter.machine_code(counter.COMPILED_ROWS) is None
+    monkeypatch.setattr(counter, "import_module", lambda name: name)
+    counter._compiled.cache_clear()
+    assert counter.machine_code(counter.COMPILED_ROWS - 1) is None
+    assert counter.machine_code(counter.COMPILED_ROWS) == "gapdrift.observed.compiled"
+    assert counter.machine_code(1) == "gapdrift.observed.compiled"
+    counter._compiled.cache_clear()

@@ -1,8 +1,7 @@
 """The counter: rows to the sums of their functions."""
 
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
-from functools import cache
+from collections.abc import Iterable, Iterator, Set
+from functools import cache, partial
 from importlib import import_module
 from typing import Any
 
@@ -102,14 +101,8 @@ def count_table(
     pool_singletons : bool, default False
         As of `gapdrift.tables.encoding.encode`.
     """
-    notes: set[str] = set()
 
-    def encoded(part: Any) -> Encoded:
-        rows = encode(part, schema, pool_singletons=pool_singletons)
-        notes.update(rows.notes)
-        return rows
-
-    def evidence(n_rows: int, chunks: Iterable[Encoded | Matrix]) -> Evidence:
+    def evidence(n_rows: int, chunks: Iterable[Encoded | Matrix], notes: Set[str]) -> Evidence:
         code = machine_code(n_rows)
         counter, finder = Counter(functions, regions, code), FactFinder(functions.owner, functions.is_number, code)
         for chunk in chunks:
@@ -119,15 +112,29 @@ def count_table(
         return Evidence(n_rows, counter.sums, origin, frozenset(notes), finder.facts)
 
     if isinstance(table, Encoded):
-        return evidence(len(table), [encoded(table)])
-    source = Table.read(table)
-    numeric = numeric_chunks(source, schema, notes, CHUNK)
-    if numeric is not None:
-        # Where a number is out of range, encoding says which one it is.
-        with suppress(OutOfRangeError):
-            return evidence(source.n_rows, numeric)
-    starts = range(0, max(source.n_rows, 1), ENCODED_ROWS)
-    return evidence(source.n_rows, (encoded(source.slice(start, start + ENCODED_ROWS)) for start in starts))
+        return evidence(len(table), [encode(table, schema)], table.notes)
+    source, notes = Table.read(table), set[str]()
+    read = partial(_read, source, schema, notes, pool_singletons=pool_singletons)
+    try:
+        return evidence(source.n_rows, read(plain=True), notes)
+    except OutOfRangeError:
+        # Encoding says which number it is.
+        return evidence(source.n_rows, read(plain=False), notes)
+
+
+def _read(
+    table: Table, schema: Schema, notes: set[str], *, plain: bool, pool_singletons: bool
+) -> Iterator[Encoded | Matrix]:
+    """Rows of a table a part at a time; where `plain`, those of numbers alone as they are. Adds notes about them."""
+    for start in range(0, max(table.n_rows, 1), ENCODED_ROWS):
+        part = table.slice(start, start + ENCODED_ROWS) if table.n_rows > ENCODED_ROWS else table
+        numbers = numeric_chunks(part, schema, notes, CHUNK) if plain else None
+        if numbers is not None:
+            yield from numbers
+            continue
+        rows = encode(part, schema, pool_singletons=pool_singletons)
+        notes.update(rows.notes)
+        yield rows
 
 
 class Counter:
@@ -147,7 +154,6 @@ class Counter:
         self._chunk = min(max(CHUNK_CELLS // max(functions.size, 1), EXACT_ROWS), CHUNK)
         self._block = np.empty((functions.size, self._chunk), dtype=np.float32)
         self._code = code if functions.is_number.any() else None
-        self._packed = _packed(functions) if self._code is not None else ()
         by_numpy = ~functions.is_number if self._code is not None else np.ones(len(functions.axes), dtype=bool)
         self._others = np.flatnonzero(by_numpy).tolist()
 
@@ -165,7 +171,7 @@ class Counter:
         functions, cells = self._functions, self.sums["cells"]
         if self._code is not None:
             counts = np.zeros(len(cells), dtype=np.int64)
-            self._code.fill_numbers(values, *self._packed, counts, block)
+            self._code.fill_numbers(values, *functions.packed, counts, block)
             cells += counts
         for place in self._others:
             codes = functions.codes_of(place, values)
@@ -194,23 +200,6 @@ def triples(functions: Functions, values: Single, observed: Single) -> NDArray[n
     of_two, with_two = scores[first] * scores[second], observed[own[first]] * observed[own[second]]
     of_three = of_two.astype(float) @ scores.T.astype(float)
     return np.hstack([of_three, of_two @ observed.T, with_two @ observed.T])
-
-
-def _packed(functions: Functions) -> tuple[Any, ...]:
-    """Columns of numbers as machine code takes them: columns, grids, axes and lines of `fill_numbers`."""
-    numbers = np.flatnonzero(functions.is_number)
-    limits, tables = np.full(functions.starts[-1], np.nan), np.zeros((2, functions.starts[-1]), dtype=np.float32)
-    ends = np.stack([functions.starts[numbers], functions.starts[numbers + 1] - 1], axis=1)
-    lines = np.full((len(numbers), 3), -1)
-    for number, (place, (first, last)) in enumerate(zip(numbers.tolist(), ends.tolist(), strict=True)):
-        limits[first : last + 1] = functions.axes[place].limits
-        observed, own = functions.lines[place]
-        if observed >= 0:
-            lines[number] = observed, *own
-            tables[:, first : last + 1] = functions.tables[place]
-    grids = [functions.axes[place].grid for place in numbers.tolist()]
-    stacked = tuple(np.array(part) for part in zip(*grids, strict=True))
-    return np.searchsorted(functions.owner, numbers), stacked, (ends, limits, *tables), lines
 
 
 def machine_code(n_rows: int) -> Any:

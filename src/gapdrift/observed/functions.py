@@ -13,7 +13,7 @@ All are whole numbers, 0 where the cell is missing, so that sums of them are exa
 import hashlib
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,6 +105,10 @@ class Axis:
 
     edges: Annotated[Vector, INFINITE]
     steps: Indices
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Fields alone: what is derived from them is several times as large."""
+        return {"edges": self.edges, "steps": self.steps}
 
     @property
     def n_codes(self) -> int:
@@ -226,6 +230,26 @@ class Functions:
             number = own.get(place, -1)
             found.append((size + number if place in own else -1, np.flatnonzero(self.function_owner == number)))
         return found
+
+    @cached_property
+    def packed(self) -> tuple[Any, ...]:
+        """Columns of numbers for machine code: columns, grids, axes and lines of `compiled.fill_numbers`."""
+        numbers = np.flatnonzero(self.is_number)
+        ends = np.stack([self.starts[numbers], self.starts[numbers + 1] - 1], axis=1)
+        limits, tables = np.full(self.starts[-1], np.nan), np.zeros((2, self.starts[-1]), dtype=np.float32)
+        lines = np.full((len(numbers), 3), -1)
+        for number, (place, (first, last)) in enumerate(zip(numbers.tolist(), ends.tolist(), strict=True)):
+            limits[first : last + 1] = self.axes[place].limits
+            observed, own = self.lines[place]
+            if observed >= 0:
+                lines[number] = observed, *own
+                tables[:, first : last + 1] = self.tables[place]
+        grids = tuple(map(np.array, zip(*(self.axes[place].grid for place in numbers.tolist()), strict=True)))
+        return np.searchsorted(self.owner, numbers), grids, (ends, limits, *tables), lines
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Fields alone: what is derived from them is several times as large."""
+        return {"axes": self.axes, "is_number": self.is_number}
 
     @property
     def size(self) -> int:
