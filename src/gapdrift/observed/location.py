@@ -12,7 +12,7 @@ from gapdrift.observed.sums import Side
 
 __all__ = ["Location", "location"]
 
-RIDGE, RIDGE_PER_COLUMN = 0.02, 2.0
+RIDGE, RIDGE_PER_COLUMN = 0.02, 1.0
 
 SELECTED = 4.0
 """Standard deviations of a column's own selection up to which others are adjusted by it; beyond, ever less."""
@@ -105,12 +105,13 @@ def _regression(
     """Inverse of the correlation with ridges, and slopes of each function on those of other columns."""
     functions = sides[0].functions
     owner, size = functions.function_owner, len(functions.function_owner)
-    rows = np.minimum(sides[0].rows, sides[1].rows)
-    own = np.diag(rows)
+    rows = sides[0].rows + sides[1].rows
     seen = np.minimum(*(np.maximum(side.n_own, 1.0) / side.n_rows for side in sides))
     lost = 1.0 / seen - 1.0
     selected = (changed.selected[owner] / SELECTED) ** 4 * (lost > 0.0)
-    added = RIDGE + RIDGE_PER_COLUMN * size / max(float(np.median(own)), 1.0) + lost + selected
+    # Columns that are often missing, or selectively, adjust little, and cost as little.
+    taking_part = float((1.0 / (1.0 + lost + selected)).sum())
+    added = RIDGE + RIDGE_PER_COLUMN * taking_part / max(float(np.median(np.diag(rows))), 1.0) + lost + selected
     added = np.where(np.isfinite(null.functions.kurtosis), added, 1e6)
     known = correlation * (rows / (rows + ROWS_KNOWN))
     np.fill_diagonal(known, 1.0)

@@ -316,7 +316,7 @@ def _product_sum(functions: Functions, standard: Single, seen: Single, products:
     length = len(cen)
     sub = np.ix_(cols, cols)
     shape = products.at(sub)
-    weights = product_weights(functions, cols, shape, shape.n_rows)
+    weights = product_weights(functions, cols, shape, shape.n_rows, covariance)
     if not weights.any():
         return 1.0, 1.0, 0.0
     everywhere = np.sqrt(np.outer(np.diag(share), np.diag(share)))
@@ -336,4 +336,4 @@ def _product_sum(functions: Functions, standard: Single, seen: Single, products:
     usual = gaussian_moments(turn, [correlation], [weights])
     excess = float(lengths.var()) / max(mean, 1e-9) ** 2
     ratio = float(np.clip(2.0 * square / max(usual[1], 1e-9), 1.0, 20.0))
-    return float(np.clip(mean / max(usual[0], 1e-9), 1.0, 4.0)), ratio, excess
+    return float(np.clip(mean / max(usual[0], 1e-9), 1.0, 100.0)), ratio, excess

@@ -3,7 +3,7 @@
 import numpy as np
 
 from gapdrift._typing import Indices, Matrix, Vector
-from gapdrift.observed.blocks import Entries, ridge, shrunk, taper
+from gapdrift.observed.blocks import LEAST_IN_SUM, Entries, ridge, shrunk, taper
 from gapdrift.observed.functions import Functions
 from gapdrift.observed.null import MAX_GRAM, Moments, ReferenceNull, EntryShape
 from gapdrift.observed.sums import Side
@@ -14,15 +14,21 @@ MIN_ROWS = 8.0
 """Rows with both cells, on either side, below which a product takes no part."""
 
 
-def product_weights(functions: Functions, columns: Indices, shape: EntryShape, rows: Matrix) -> Matrix:
-    """Weights of the products of two columns in their whitened sum; squares are of numbers alone."""
+def product_weights(
+    functions: Functions, columns: Indices, shape: EntryShape, rows: Matrix, correlation: Matrix
+) -> Matrix:
+    """Weights of the products of two columns in their whitened sum; squares are of numbers alone.
+
+    A product that varies more than that of Gaussian columns counts as much less: few rows would rule the sum.
+    """
     own = functions.function_owner[columns]
     same, alone = own[:, None] == own[None, :], np.eye(len(columns), dtype=bool)
     is_number = np.isin(columns, functions.numbers)
     allowed = (~same | alone) & (~alone | is_number[:, None])
     finite = np.where(np.isfinite(shape.kurtosis), shape.kurtosis, 1e12)
     found = np.where(allowed & (rows >= MIN_ROWS), taper(rows, finite), 0.0)
-    return np.where(found > 0.05, found, 0.0)
+    found *= np.sqrt(np.minimum((1.0 + correlation**2) / np.maximum(shape.variance, 1e-9), 1.0))
+    return np.where(found > LEAST_IN_SUM, found, 0.0)
 
 
 def whitening(correlation: Matrix, n_known: float) -> Matrix:
@@ -111,17 +117,17 @@ def products_together(null: ReferenceNull, sides: tuple[Side, Side], explained: 
     m, n = (side.rows[sub] for side in sides)
     shape = null.products.at(sub)
     fewest = np.minimum(np.minimum(m, n), shape.n_rows)
-    weights = product_weights(functions, columns, shape, fewest)
-    used = np.flatnonzero(weights.any(axis=0))
-    if len(used) < 2:
-        return None
-    columns, sub = columns[used], np.ix_(used, used)
-    m, n, shape, weights = m[sub], n[sub], shape.at(sub), weights[sub]
-    sub = np.ix_(columns, columns)
     covariances = [side.covariance[sub] for side in sides]
     pooled = (m * covariances[0] + n * covariances[1]) / np.maximum(m + n, 1.0)
     deviation = np.sqrt(np.maximum(np.diag(pooled), 1e-6))
     correlation = np.clip(pooled / np.outer(deviation, deviation), -1.0, 1.0)
+    weights = product_weights(functions, columns, shape, fewest, correlation)
+    used = np.flatnonzero(weights.any(axis=0))
+    if len(used) < 2:
+        return None
+    columns, sub, deviation = columns[used], np.ix_(used, used), deviation[used]
+    m, n, shape, weights, correlation = m[sub], n[sub], shape.at(sub), weights[sub], correlation[sub]
+    covariances = [each[sub] for each in covariances]
     one, two = 1.0 / np.maximum(m, 1.0), 1.0 / np.maximum(n, 1.0)
     scale = one + two
     difference = (covariances[1] - covariances[0]) / np.outer(deviation, deviation) / np.sqrt(scale)
