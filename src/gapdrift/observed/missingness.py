@@ -7,6 +7,7 @@ from gapdrift.inference.columns import _at_least
 from gapdrift.inference.combination import sidak
 from gapdrift.observed.blocks import Entries, largest, taper, whitened_sum
 from gapdrift.observed.null import Moments
+from gapdrift.observed.products import indicator_products
 from gapdrift.observed.sums import Side
 
 __all__ = ["patterns", "rate_p_values", "rates_together"]
@@ -67,24 +68,19 @@ def patterns(sides: tuple[Side, Side], share: float) -> float | None:
     m, n = (float(side.n_rows) for side in sides)
     shares = [np.diag(side.together) / rows for side, rows in zip(sides, (m, n), strict=True)]
     first, second = np.triu_indices(len(shares[0]), 1)
-    found, variances, kurtoses = [], [], []
-    for side, rows, q in zip(sides, (m, n), shares, strict=True):
-        both = side.together[first, second] / rows
-        a, b = q[first], q[second]
-        c = both - a * b
-        # Of two indicators less their means, from the shares of the four patterns.
-        cells = np.stack([both, a - both, b - both, np.maximum(1.0 - a - b + both, 0.0)])
-        values = np.stack([(1 - a) * (1 - b), -(1 - a) * b, -a * (1 - b), a * b]) - c
-        second_moment = (cells * values**2).sum(axis=0)
-        found.append(c)
-        variances.append(second_moment)
-        kurtoses.append((cells * values**4).sum(axis=0))
-    total = (m * variances[0] + n * variances[1]) / (m + n)
-    fourth = (m * kurtoses[0] + n * kurtoses[1]) / (m + n)
-    present = total > 1e-12
-    kurtosis = np.where(present, fourth / np.maximum(total, 1e-12) ** 2 - 3.0, 0.0)
-    weights = np.where(present, taper(np.full(len(total), min(m, n)), kurtosis), 0.0)
+    pooled = (m * shares[0] + n * shares[1]) / (m + n)
+    found = [
+        side.together[first, second] / rows - own[first] * own[second]
+        for side, rows, own in zip(sides, (m, n), shares, strict=True)
+    ]
+    variance, kurtosis = indicator_products(pooled[first], pooled[second], (m * found[0] + n * found[1]) / (m + n))
+    usual = pooled * (1.0 - pooled)
+    present = variance > 1e-12
+    kurtosis = np.where(present, kurtosis, 0.0)
+    weights = np.where(present, taper(np.full(len(variance), min(m, n)), kurtosis), 0.0)
     scale = 1.0 / m + 1.0 / n
-    scores = np.where(present, (found[1] - found[0]) / np.sqrt(np.maximum(total, 1e-12) * scale), 0.0)
+    # About their own means, products vary by noise of second order more.
+    noise = variance * scale + usual[first] * usual[second] * (1.0 / m**2 + 1.0 / n**2)
+    scores = np.where(present, (found[1] - found[0]) / np.sqrt(np.maximum(noise, 1e-18)), 0.0)
     excess = np.maximum(kurtosis * (1.0 / n**3 + 1.0 / m**3) / scale**2, 0.0)
     return largest(Entries(scores, np.zeros(len(scores)), excess, weights), share)

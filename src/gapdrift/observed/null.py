@@ -41,9 +41,6 @@ LEAST_VARIANCE = 1.0
 ROWS_KNOWN = 50.0
 """Rows that are as good as knowing that two columns are Gaussian, for the variance of their product."""
 
-FLAT = 0.05
-"""Variance of a product, over that of independent columns, below which noise of second order rules it."""
-
 PRODUCT_KURTOSIS = 6.0
 """Excess kurtosis of the product of two independent Gaussian columns."""
 
@@ -236,14 +233,13 @@ def _products(functions: Functions, standard: Single, seen: Single, own: EntrySh
     spread = (standard.astype(float) ** 2).T @ seen.astype(float) / rows
     usual = np.maximum(spread * spread.T, 1e-6)
     apart = functions.function_owner[:, None] != functions.function_owner[None, :]
-    flat = (found.variance < FLAT * usual) & np.isfinite(found.kurtosis)
     known = common / (common + ROWS_KNOWN)
     variance = usual * np.exp(known * np.log(np.clip(found.variance / usual, 1e-3, 1e3)))
     # Two rare values that never met would seem to vary little: their product is at least as heavy as they are.
     heavy = np.where(np.isfinite(own.kurtosis), own.kurtosis, 1e9) + 3.0
     least = np.where(apart, np.outer(heavy, heavy) - 3.0, PRODUCT_KURTOSIS)
     kurtosis = np.maximum(np.maximum(np.where(np.isfinite(found.kurtosis), found.kurtosis, 0.0), least), PRODUCT_KURTOSIS)
-    silent = flat | (own.kurtosis[:, None] == np.inf) | (own.kurtosis[None, :] == np.inf)
+    silent = (own.kurtosis[:, None] == np.inf) | (own.kurtosis[None, :] == np.inf)
     return EntryShape(variance, found.skewness, np.where(silent, np.inf, kurtosis), common)
 
 

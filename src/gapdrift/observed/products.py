@@ -4,8 +4,8 @@ import numpy as np
 
 from gapdrift._typing import Indices, Matrix, Vector
 from gapdrift.observed.blocks import LEAST_IN_SUM, Entries, ridge, shrunk, taper
-from gapdrift.observed.functions import Functions
-from gapdrift.observed.null import MAX_GRAM, Moments, ReferenceNull, EntryShape
+from gapdrift.observed.functions import CATEGORY_STEPS, Functions
+from gapdrift.observed.null import MAX_GRAM, PRODUCT_KURTOSIS, Moments, ReferenceNull, EntryShape
 from gapdrift.observed.sums import Side
 
 __all__ = ["gaussian_moments", "product_entries", "product_weights", "products_together", "whitening"]
@@ -78,15 +78,63 @@ def gaussian_moments(turn: Matrix, correlations: list[Matrix], weights: list[Mat
 
 def product_entries(null: ReferenceNull, sides: tuple[Side, Side], first: Indices, second: Indices) -> Entries:
     """Entries of the products of some functions."""
-    shape = null.products.at((first, second))
     spread = np.sqrt(np.maximum(null.functions.variance, 1.0))
-    before, after = (side.covariance[first, second] / (spread[first] * spread[second]) for side in sides)
+    both = spread[first] * spread[second]
+    before, after = (side.covariance[first, second] / both for side in sides)
     m, n = (side.rows[first, second] for side in sides)
-    return entries_of(after - before, shape, m, n)
+    shape = _of_categories(null.products.at((first, second)), sides, first, second, both)
+    return entries_of(after - before, shape, m, n, second_order=True)
 
 
-def entries_of(difference: Vector, shape: EntryShape, m: Vector, n: Vector) -> Entries:
-    """Entries of differences of means over so many rows of the reference and of the window."""
+def _of_categories(
+    shape: EntryShape, sides: tuple[Side, Side], first: Indices, second: Indices, spread: Vector
+) -> EntryShape:
+    """Shape of products, that of two categories as both sides together show how often they meet.
+
+    Two rare categories that happen not to meet in the reference would seem not to vary.
+    """
+    functions = sides[0].functions
+    size = len(functions.columns)
+    known = np.append(~functions.is_number[functions.owner[functions.columns]], np.zeros(len(functions.numbers), bool))
+    chosen = np.flatnonzero(known[first] & known[second])
+    if not len(chosen):
+        return shape
+    one, two = first[chosen], second[chosen]
+    m, n = (side.rows[one, two] for side in sides)
+    total = np.maximum(m + n, 1.0)
+    absent = np.append(functions.absent, np.zeros(len(functions.numbers)))[: max(size, len(known))]
+    shares = [
+        np.clip((sum(side.means[place] * rows for side, rows in zip(sides, (m, n), strict=True)) / total - absent[place]) / CATEGORY_STEPS, 1e-6, 1.0 - 1e-6)
+        for place in (one, two)
+    ]
+    covariance = sum(side.covariance[one, two] * rows for side, rows in zip(sides, (m, n), strict=True)) / total
+    variance, kurtosis = indicator_products(*shares, covariance / CATEGORY_STEPS**2)
+    found = EntryShape(shape.variance.copy(), shape.skewness.copy(), shape.kurtosis.copy(), shape.n_rows.copy())
+    found.variance[chosen] = np.maximum(variance * CATEGORY_STEPS**4 / spread[chosen] ** 2, 1e-9)
+    found.kurtosis[chosen] = np.where(np.isfinite(found.kurtosis[chosen]), np.maximum(kurtosis, PRODUCT_KURTOSIS), np.inf)
+    found.n_rows[chosen] = total
+    return found
+
+
+def indicator_products(one: Vector, two: Vector, covariance: Vector) -> tuple[Vector, Vector]:
+    """Variance and excess kurtosis of the product of two centred indicators of these shares and this covariance."""
+    both = np.clip(one * two + covariance, 0.0, np.minimum(one, two))
+    shares = np.stack([both, one - both, two - both, np.maximum(1.0 - one - two + both, 0.0)])
+    values = np.stack([(1.0 - one) * (1.0 - two), -(1.0 - one) * two, -one * (1.0 - two), one * two])
+    values = values - (shares * values).sum(axis=0)
+    variance = (shares * values**2).sum(axis=0)
+    kurtosis = (shares * values**4).sum(axis=0) / np.maximum(variance, 1e-12) ** 2 - 3.0
+    return variance, kurtosis
+
+
+def entries_of(
+    difference: Vector, shape: EntryShape, m: Vector, n: Vector, *, second_order: bool = False
+) -> Entries:
+    """Entries of differences of means over so many rows of the reference and of the window.
+
+    Means of products of standardised functions about their own means vary by (1/m^2 + 1/n^2) more: it rules products
+    that hardly vary, such as that of a column with two values and its copy.
+    """
     one, two = 1.0 / np.maximum(m, 1.0), 1.0 / np.maximum(n, 1.0)
     scale = one + two
     kurtosis = np.where(np.isfinite(shape.kurtosis), shape.kurtosis, 0.0)
@@ -95,7 +143,8 @@ def entries_of(difference: Vector, shape: EntryShape, m: Vector, n: Vector) -> E
     fewest = np.minimum(np.minimum(m, n), shape.n_rows)
     weights = np.where(np.isfinite(shape.kurtosis) & (fewest >= MIN_ROWS), taper(fewest, kurtosis), 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        scores = np.where(weights > 0.0, difference / np.sqrt(shape.variance * scale), 0.0)
+        variance = shape.variance * scale + (one**2 + two**2 if second_order else 0.0)
+        scores = np.where(weights > 0.0, difference / np.sqrt(variance), 0.0)
     return Entries(scores, shape.skewness * (two**2 - one**2) / scale**1.5, excess, weights)
 
 
