@@ -11,7 +11,7 @@ All are whole numbers, 0 where the cell is missing, so that sums of them are exa
 """
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Annotated
 
@@ -47,7 +47,10 @@ N_QUANTILES = 256
 """Intervals of a column of numbers with about equally many values of the reference."""
 
 N_SHOWN = 20
-"""Intervals of equal width that the page shows: all their limits are limits of codes."""
+"""Intervals of equal width that are shown: all their limits are limits of codes."""
+
+MAX_SINGLE = 12
+"""Different values of a column of numbers up to which each has a code of its own, and is shown by itself."""
 
 OUTER_STEPS = 2.0 ** (np.arange(1, 61) / 2.0)
 """Limits beyond the reference's values, in 64ths of the range of their middle nine tenths."""
@@ -73,15 +76,24 @@ class Axis:
         Of numbers: a number has as many edges at or below it as its code says. Empty for categories.
     steps : (codes, matrix columns) array of int
         u of each code of observed cells.
+    shown : (N_SHOWN + 1,) array
+        Those of the edges that limit the intervals that are shown; empty where values are shown one by one.
     """
 
     edges: Annotated[Vector, INFINITE]
     steps: Indices
+    shown: Vector = field(default_factory=lambda: np.zeros(0))
 
     @property
     def n_codes(self) -> int:
         """Codes of observed cells."""
         return len(self.steps)
+
+    @property
+    def single(self) -> Vector:
+        """Numbers that have a code of their own; none where intervals are shown."""
+        is_one = np.nextafter(self.edges[:-1], np.inf) == self.edges[1:]
+        return self.edges[:-1][is_one & (len(self.shown) == 0)]
 
     def check_stored(self) -> None:
         """Check what was read from a file: edges that rise, and scores within reach."""
@@ -89,6 +101,8 @@ class Axis:
         expect_shape(self.steps, (-1, -1), "scores of codes")
         expect(bool(np.all(np.diff(self.edges) > 0)), "edges that rise")
         expect(len(self.steps) < 2**16, "fewer codes")
+        expect(len(self.shown) in {0, N_SHOWN + 1}, f"{N_SHOWN} intervals")
+        expect(bool(np.isin(self.shown, self.edges).all()), "intervals between edges")
         expect(not len(self.edges) or self.steps.shape == (len(self.edges) + 1, 1), "one score of each code")
         expect_range(self.steps, -LARGEST_STEP, LARGEST_STEP + 1, "scores")
 
@@ -242,7 +256,8 @@ def _category_axis(present: Matrix) -> Axis:
 
 def _number_axis(present: Vector) -> Axis:
     values, counts = np.unique(present, return_counts=True)
-    edges = _edges(values, counts)
+    shown = shown_edges(values, counts) if len(values) > MAX_SINGLE else np.zeros(0)
+    edges = _edges(values, counts, shown)
     codes = np.searchsorted(edges, values, side="right")
     own = np.bincount(codes, counts, len(edges) + 1)
     share = (np.cumsum(own) - 0.5 * own) / own.sum()
@@ -251,13 +266,14 @@ def _number_axis(present: Vector) -> Axis:
     deviation = np.sqrt(np.average((scores - mean) ** 2, weights=own))
     scores = (scores - mean) / deviation if deviation > 0 else np.sign(np.arange(len(own)) - codes[0])
     steps = np.clip(np.rint(STEPS * scores), -LARGEST_STEP, LARGEST_STEP)
-    return Axis(edges, steps.astype(np.intp)[:, None])
+    return Axis(edges, steps.astype(np.intp)[:, None], shown)
 
 
-def _edges(values: Vector, counts: Vector) -> Vector:
-    """Limits between the codes of a column whose different values occur so often."""
-    beyond = [values[0], np.nextafter(values[-1], np.inf)]
-    return np.unique(np.concatenate([_inner_edges(values, counts), beyond, _outer_edges(values, counts)]))
+def _edges(values: Vector, counts: Vector, shown: Vector) -> Vector:
+    """Limits between the codes of a column whose different values occur so often; around each value if they are few."""
+    ends = values[[0, -1]] if len(shown) else values
+    inner = _inner_edges(values, counts) if len(shown) else ends
+    return np.unique(np.concatenate([inner, shown, ends, np.nextafter(ends, np.inf), _outer_edges(values, counts)]))
 
 
 def _inner_edges(values: Vector, counts: Vector) -> Vector:
@@ -273,13 +289,14 @@ def _inner_edges(values: Vector, counts: Vector) -> Vector:
     at = np.searchsorted(reached, np.clip(wanted, 1, reached[-1]))
     often = np.flatnonzero(counts >= total / N_QUANTILES)
     at = np.unique(np.concatenate([at, often[often > 0] - 1, often[often < len(between)]]))
-    return np.concatenate([between[at], shown_edges(values, counts)[1:-1]])
+    return between[at]
 
 
 def shown_edges(values: Vector, counts: Vector) -> Vector:
     """Limits of the intervals that are shown: of equal width, between the 0.5 % and the 99.5 % quantile."""
     low, high = _quantiles(values, counts, (0.005, 0.995))
-    return np.linspace(low, high, N_SHOWN + 1)
+    # Nearly all values may be one.
+    return np.linspace(low, high, N_SHOWN + 1) if low < high else np.linspace(values[0], values[-1], N_SHOWN + 1)
 
 
 def _outer_edges(values: Vector, counts: Vector) -> Vector:
