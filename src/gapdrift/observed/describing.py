@@ -84,6 +84,13 @@ class ColumnCounts(NamedTuple):
         return np.clip(np.concatenate([[low], self.axis.edges, [high]]), low, high)
 
     @property
+    def middles(self) -> Vector:
+        """Middle of each code, or the number that it stands for: (codes,)."""
+        found = 0.5 * (self.limits[:-1] + self.limits[1:])
+        found[self.axis.codes_of(self.axis.single)] = self.axis.single
+        return found
+
+    @property
     def reached(self) -> Vector:
         """Number of values below each of the limits."""
         return np.concatenate([[0.0], np.cumsum(self.cells)])
@@ -96,8 +103,7 @@ class ColumnCounts(NamedTuple):
     def values_at(self, scores: Sequence[float]) -> Vector:
         """Numbers with these normal scores in the reference, whose counts these have to be."""
         codes = np.flatnonzero(self.cells)
-        middles = 0.5 * (self.limits[codes] + self.limits[codes + 1])
-        found: Vector = np.interp(np.asarray(scores) * STEPS, self.axis.steps[codes, 0], middles)
+        found: Vector = np.interp(np.asarray(scores) * STEPS, self.axis.steps[codes, 0], self.middles[codes])
         return found
 
 
@@ -149,7 +155,7 @@ def _own_codes(column: Column, axis: Axis) -> dict[str, int]:
     """Code of each value that has one of its own: of categories, and of numbers where they are few."""
     if column.kind != "number":
         return {name: code for code, name in enumerate(column.categories)}
-    codes = np.searchsorted(axis.edges, axis.single, side="right")
+    codes = axis.codes_of(axis.single)
     return dict(zip(map(number_as_category, axis.single.tolist()), codes.tolist(), strict=True))
 
 

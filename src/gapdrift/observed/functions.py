@@ -1,7 +1,7 @@
 """The functions of a row, defined once: the code of each cell, and u, w and o of each column.
 
-- The *code* of a cell is its place in a histogram of a few hundred intervals, or its category; missing cells have a code
-  of their own, the last one of their column.
+- The *code* of a cell is its place in a histogram of a few hundred intervals, or its category; missing cells have a
+  code of their own, the last one of their column.
 - *u* is the normal score of a number in the reference, in 32nds and cut off at two and a half standard deviations; of a
   category, one for each matrix column, 64ths of whether the cell has it less how often the reference does.
 - *w* = 1 - cos(1.5 u) of a number, in 32nds: it shows spread, and dependence that no correlation shows.
@@ -13,7 +13,7 @@ All are whole numbers, 0 where the cell is missing, so that sums of them are exa
 import hashlib
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Annotated
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +22,7 @@ from scipy.special import ndtri
 from gapdrift._typing import Indices, Mask, Matrix, Vector
 from gapdrift.persistence.records import INFINITE, expect, expect_range, expect_shape, stored
 from gapdrift.tables.encoding import Encoded
-from gapdrift.tables.schema import Schema
-
-
+from gapdrift.tables.schema import Schema, number_as_category
 
 __all__ = ["Axis", "Functions", "fit_functions", "wave"]
 
@@ -64,6 +62,36 @@ TRIPLE_REACH = 48.0
 MAX_TRIPLES = 10
 """Matrix columns up to which products of three are added up."""
 
+HALF_GRID = 2_048
+"""Cells on each side of the grid by which codes are looked up: few have more than one edge."""
+
+
+class Grid(NamedTuple):
+    """A grid over all numbers by which codes are found without a search, with small cells in the middle.
+
+    Parameters
+    ----------
+    centre, per_unit : float
+        With y = (x - centre) per_unit a number x is at y / (1 + |y|), between -1 and 1, on an even grid.
+    codes : (cells,) array of int32
+        Edges below those of each cell, -1 in cells with several edges. The first cell is that of missing cells.
+    """
+
+    centre: float
+    per_unit: float
+    codes: NDArray[np.int32]
+
+    def cells_of(self, numbers: Vector) -> Indices:
+        """Cell of each number, the first one for NaN. Where a number rises it never falls, in floating point either."""
+        # NaN as a whole number is below all cells or is 0, whatever the platform.
+        with np.errstate(over="ignore", invalid="ignore"):
+            centred = (numbers - self.centre) * self.per_unit
+            found = 1.0 - 1.0 / (np.abs(centred) + 1.0)
+            np.copysign(found, centred, out=found)
+            found *= HALF_GRID
+            found += HALF_GRID + 1.0
+            return found.astype(np.intp)
+
 
 @stored
 @dataclass(frozen=True, eq=False)
@@ -78,22 +106,48 @@ class Axis:
         u of each code of observed cells.
     shown : (N_SHOWN + 1,) array
         Those of the edges that limit the intervals that are shown; empty where values are shown one by one.
+    single : (values,) array
+        Numbers that have a code of their own where they are few.
     """
 
     edges: Annotated[Vector, INFINITE]
     steps: Indices
     shown: Vector = field(default_factory=lambda: np.zeros(0))
+    single: Vector = field(default_factory=lambda: np.zeros(0))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Fields alone: what is derived from them is several times as large."""
+        return {"edges": self.edges, "steps": self.steps, "shown": self.shown, "single": self.single}
 
     @property
     def n_codes(self) -> int:
         """Codes of observed cells."""
         return len(self.steps)
 
-    @property
-    def single(self) -> Vector:
-        """Numbers that have a code of their own; none where intervals are shown."""
-        is_one = np.nextafter(self.edges[:-1], np.inf) == self.edges[1:]
-        return self.edges[:-1][is_one & (len(self.shown) == 0)]
+    @cached_property
+    def limits(self) -> Vector:
+        """Edge above each code; NaN, which no number is above, for the last number's and that of missing cells."""
+        return np.append(self.edges, [np.nan, np.nan])
+
+    @cached_property
+    def grid(self) -> Grid:
+        """Grid by which numbers are coded."""
+        return _make_grid(self.edges)
+
+    def codes_of(self, numbers: Vector) -> Indices:
+        """Code of each number: of how many edges it is not below; one more than all edges where it is missing (NaN)."""
+        codes = self.grid.codes.take(self.grid.cells_of(numbers), mode="clip").astype(np.intp)
+        unknown = np.flatnonzero(codes < 0)
+        codes += numbers >= self.limits.take(codes, mode="clip")
+        codes[unknown] = self.edges.searchsorted(numbers[unknown], side="right")
+        return codes
+
+    def tally_new(self, numbers: Vector) -> dict[str, int]:
+        """Count of each number that is none of the few ones of the reference."""
+        is_new = np.ones(self.n_codes + 1, dtype=bool)
+        is_new[[*self.codes_of(self.single), -1]] = False
+        found, counts = np.unique(numbers[is_new[self.codes_of(numbers)]], return_counts=True)
+        return dict(zip(map(number_as_category, found.tolist()), counts.tolist(), strict=True))
 
     def check_stored(self) -> None:
         """Check what was read from a file: edges that rise, and scores within reach."""
@@ -102,6 +156,7 @@ class Axis:
         expect(bool(np.all(np.diff(self.edges) > 0)), "edges that rise")
         expect(len(self.steps) < 2**16, "fewer codes")
         expect(len(self.shown) in {0, N_SHOWN + 1}, f"{N_SHOWN} intervals")
+        expect(len(self.single) <= MAX_SINGLE and bool(np.isfinite(self.single).all()), f"up to {MAX_SINGLE} values")
         expect(bool(np.isin(self.shown, self.edges).all()), "intervals between edges")
         expect(not len(self.edges) or self.steps.shape == (len(self.edges) + 1, 1), "one score of each code")
         expect_range(self.steps, -LARGEST_STEP, LARGEST_STEP + 1, "scores")
@@ -141,7 +196,9 @@ class Functions:
     @cached_property
     def columns(self) -> Indices:
         """Matrix columns whose products are added up: all, or as many as are affordable."""
-        return np.unique(np.linspace(0, len(self.owner) - 1, min(len(self.owner), MAX_PRODUCTS)).round().astype(np.intp))
+        return np.unique(
+            np.linspace(0, len(self.owner) - 1, min(len(self.owner), MAX_PRODUCTS)).round().astype(np.intp)
+        )
 
     @cached_property
     def inputs(self) -> Indices:
@@ -172,7 +229,7 @@ class Functions:
 
     @cached_property
     def tables(self) -> list[Single]:
-        """u and w of each code of each input column, 0 for the missing one: (codes + 1, functions) arrays."""
+        """Functions u and w of each code of each input column, 0 for the missing one: (functions, codes + 1) arrays."""
         return [self._table(place) for place in range(len(self.axes))]
 
     def _table(self, place: int) -> Single:
@@ -181,38 +238,80 @@ class Functions:
         values = axis.steps[:, chosen].astype(np.float32)
         if self.is_number[place]:
             values = np.hstack([values, wave(values)])
-        return np.vstack([values, np.zeros((1, values.shape[1]), dtype=np.float32)])
+        return np.ascontiguousarray(np.vstack([values, np.zeros((1, values.shape[1]), dtype=np.float32)]).T)
+
+    @cached_property
+    def lines(self) -> list[tuple[int, Indices]]:
+        """Line of o, -1 where there is none, and lines of u and w of each input column in a block of [u | w | o]'."""
+        own = {place: number for number, place in enumerate(self.inputs.tolist())}
+        size, found = len(self.function_owner), []
+        for place in range(len(self.axes)):
+            number = own.get(place, -1)
+            found.append((size + number if place in own else -1, np.flatnonzero(self.function_owner == number)))
+        return found
+
+    @cached_property
+    def packed(self) -> tuple[Any, ...]:
+        """Columns of numbers for machine code: columns, grids, axes and lines of `compiled.fill_numbers`."""
+        numbers = np.flatnonzero(self.is_number)
+        ends = np.stack([self.starts[numbers], self.starts[numbers + 1] - 1], axis=1)
+        limits, tables = np.full(self.starts[-1], np.nan), np.zeros((2, self.starts[-1]), dtype=np.float32)
+        lines = np.full((len(numbers), 3), -1)
+        for number, (place, (first, last)) in enumerate(zip(numbers.tolist(), ends.tolist(), strict=True)):
+            limits[first : last + 1] = self.axes[place].limits
+            observed, own = self.lines[place]
+            if observed >= 0:
+                lines[number] = observed, *own
+                tables[:, first : last + 1] = self.tables[place]
+        grids = tuple(map(np.array, zip(*(self.axes[place].grid for place in numbers.tolist()), strict=True)))
+        return np.searchsorted(self.owner, numbers), grids, (ends, limits, *tables), lines
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Fields alone: what is derived from them is several times as large."""
+        return {"axes": self.axes, "is_number": self.is_number}
+
+    @property
+    def size(self) -> int:
+        """Number of functions: u, w and o together."""
+        return len(self.function_owner) + len(self.inputs)
 
     def codes(self, rows: Encoded) -> Codes:
         """Code of each cell: (input columns, rows)."""
         found = np.empty((len(self.axes), len(rows)), dtype=np.uint16)
-        for place, axis in enumerate(self.axes):
-            own = rows.values[:, self.owner == place]
-            found[place] = self._codes_of(place, own)
-            found[place, rows.missing[:, place]] = axis.n_codes
+        for place in range(len(self.axes)):
+            found[place] = self.codes_of(place, rows.values)
         return found
 
-    def _codes_of(self, place: int, values: Matrix) -> NDArray[np.intp]:
+    def codes_of(self, place: int, values: Matrix) -> Indices:
+        """Code of each cell of one input column, out of all matrix columns: (rows,)."""
+        first, last = np.searchsorted(self.owner, [place, place + 1])
+        own = values[:, first:last]
         if self.is_number[place]:
-            return np.searchsorted(self.axes[place].edges, values[:, 0], side="right")
-        return values.argmax(axis=1) if values.shape[1] else np.zeros(len(values), dtype=np.intp)
+            return self.axes[place].codes_of(np.ascontiguousarray(own[:, 0]))
+        codes = np.zeros(len(values), dtype=np.intp)
+        for category in range(1, last - first):
+            np.maximum(codes, category * (own[:, category] > 0), out=codes)
+        codes[np.isnan(own[:, :1]).any(axis=1)] = self.axes[place].n_codes
+        return codes
+
+    def fill(self, place: int, codes: NDArray[np.integer], block: Single) -> None:
+        """Write the functions of one input column into a block of [u | w | o]': (functions, rows)."""
+        observed, lines = self.lines[place]
+        for line, table in zip(lines.tolist(), self.tables[place], strict=True):
+            np.take(table, codes, out=block[line], mode="clip")
+        if observed >= 0:
+            np.not_equal(codes, self.axes[place].n_codes, out=block[observed], casting="unsafe")
 
     def values(self, codes: Codes) -> tuple[Single, Single]:
-        """u and w of some rows, (rows, functions), and o, (rows, inputs)."""
-        n_columns, n_rows = len(self.columns), codes.shape[1]
-        functions = np.empty((len(self.function_owner), n_rows), dtype=np.float32)
-        observed = np.empty((len(self.inputs), n_rows), dtype=np.float32)
-        waves = np.searchsorted(self.numbers, np.arange(n_columns)) + n_columns
-        for row, place in enumerate(self.inputs.tolist()):
-            observed[row] = codes[place] != self.axes[place].n_codes
-            own = np.flatnonzero(self.function_owner[:n_columns] == row)
-            targets = [*own, *waves[own]] if self.is_number[place] else own
-            for target, table in zip(targets, self.tables[place].T, strict=True):
-                np.take(table, codes[place], out=functions[target], mode="clip")
-        return functions.T, observed.T
+        """Functions u and w of some rows, (rows, functions), and o, (rows, inputs)."""
+        block = np.empty((self.size, codes.shape[1]), dtype=np.float32)
+        for place in self.inputs.tolist():
+            self.fill(place, codes[place], block)
+        n_functions = len(self.function_owner)
+        return block[:n_functions].T, block[n_functions:].T
 
     def bounded(self, values: Single) -> Single:
-        """u of some rows as products of three have it: no heavier than one and a half standard deviations."""
+        """Scores u of some rows as products of three have it: no heavier than one and a half standard deviations."""
         found: Single = np.clip(values[:, : len(self.columns)], -TRIPLE_REACH, TRIPLE_REACH)
         return found
 
@@ -225,7 +324,7 @@ class Functions:
 
 
 def wave(steps: NDArray[np.float32]) -> Single:
-    """w of u, both in steps."""
+    """Function w of u, both in steps."""
     return np.rint(STEPS * (1.0 - np.cos(FREQUENCY / STEPS * steps.astype(float)))).astype(np.float32)
 
 
@@ -246,6 +345,21 @@ def fit_functions(rows: Encoded, schema: Schema) -> Functions:
     return Functions(tuple(axes), np.array([kind == "number" for kind in kinds], dtype=bool))
 
 
+def _make_grid(edges: Vector) -> Grid:
+    """Grid around the middle one of the inner edges, half of which are in the middle half of its cells."""
+    inner = edges[len(OUTER_STEPS) : -len(OUTER_STEPS)]
+    places = np.array([len(inner) // 4, len(inner) // 2, -1 - len(inner) // 4])
+    low, centre, high = inner[places] if len(inner) else np.zeros(3)
+    with np.errstate(all="ignore"):
+        per_unit = 2.0 / (high - low)
+    if not np.isfinite([centre, per_unit]).all():
+        centre, per_unit = 0.0, 1.0
+    counts = np.bincount(Grid(centre, per_unit, np.zeros(0, np.int32)).cells_of(edges), minlength=2 * HALF_GRID + 2)
+    codes = np.where(counts > 1, -1, np.cumsum(counts) - counts)
+    codes[0] = len(edges) + 1
+    return Grid(centre, per_unit, codes.astype(np.int32))
+
+
 def _category_axis(present: Matrix) -> Axis:
     """Axis of categories, one matrix column of 0 and a positive number each."""
     width = present.shape[1]
@@ -256,7 +370,8 @@ def _category_axis(present: Matrix) -> Axis:
 
 def _number_axis(present: Vector) -> Axis:
     values, counts = np.unique(present, return_counts=True)
-    shown = shown_edges(values, counts) if len(values) > MAX_SINGLE else np.zeros(0)
+    few = len(values) <= MAX_SINGLE
+    shown, single = (np.zeros(0), values) if few else (shown_edges(values, counts), np.zeros(0))
     edges = _edges(values, counts, shown)
     codes = np.searchsorted(edges, values, side="right")
     own = np.bincount(codes, counts, len(edges) + 1)
@@ -266,17 +381,22 @@ def _number_axis(present: Vector) -> Axis:
     deviation = np.sqrt(np.average((scores - mean) ** 2, weights=own))
     scores = (scores - mean) / deviation if deviation > 0 else np.sign(np.arange(len(own)) - codes[0])
     steps = np.clip(np.rint(STEPS * scores), -LARGEST_STEP, LARGEST_STEP)
-    return Axis(edges, steps.astype(np.intp)[:, None], shown)
+    return Axis(edges, steps.astype(np.intp)[:, None], shown, single)
 
 
-def _edges(values: Vector, counts: Vector, shown: Vector) -> Vector:
-    """Limits between the codes of a column whose different values occur so often; around each value if they are few."""
-    ends = values[[0, -1]] if len(shown) else values
-    inner = _inner_edges(values, counts) if len(shown) else ends
-    return np.unique(np.concatenate([inner, shown, ends, np.nextafter(ends, np.inf), _outer_edges(values, counts)]))
+def _edges(values: Vector, counts: Indices, shown: Vector) -> Vector:
+    """Limits between the codes of a column whose different values occur so often."""
+    if len(shown):
+        beyond = [values[0], np.nextafter(values[-1], np.inf)]
+        inner = np.concatenate([_inner_edges(values, counts), shown, beyond])
+    else:
+        # What lies between few values has codes of its own.
+        reach = np.diff(values).min(initial=max(abs(values[0]), 1.0)) / 32.0
+        inner = np.concatenate([values - reach, values + reach])
+    return np.unique(np.concatenate([inner, _outer_edges(values, counts)]))
 
 
-def _inner_edges(values: Vector, counts: Vector) -> Vector:
+def _inner_edges(values: Vector, counts: Indices) -> Vector:
     """Limits halfway between values: between all, or at quantiles, near the ends and around frequent ones."""
     between = values[:-1] + 0.5 * np.diff(values)
     # Halfway between neighbours in floating point is one of them.
@@ -292,22 +412,23 @@ def _inner_edges(values: Vector, counts: Vector) -> Vector:
     return between[at]
 
 
-def shown_edges(values: Vector, counts: Vector) -> Vector:
+def shown_edges(values: Vector, counts: Indices) -> Vector:
     """Limits of the intervals that are shown: of equal width, between the 0.5 % and the 99.5 % quantile."""
     low, high = _quantiles(values, counts, (0.005, 0.995))
     # Nearly all values may be one.
     return np.linspace(low, high, N_SHOWN + 1) if low < high else np.linspace(values[0], values[-1], N_SHOWN + 1)
 
 
-def _outer_edges(values: Vector, counts: Vector) -> Vector:
+def _outer_edges(values: Vector, counts: Indices) -> Vector:
     low, high = _quantiles(values, counts, (0.05, 0.95))
     width = high - low or values[-1] - values[0] or max(abs(values[0]), 1.0)
     with np.errstate(over="ignore"):
         away = width / 64.0 * OUTER_STEPS
-        found = np.concatenate([values[0] - away, values[-1] + away])
+        found: Vector = np.concatenate([values[0] - away, values[-1] + away])
     return found[np.isfinite(found)]
 
 
-def _quantiles(values: Vector, counts: Vector, shares: tuple[float, float]) -> list[float]:
+def _quantiles(values: Vector, counts: Indices, shares: tuple[float, float]) -> list[float]:
     reached = np.cumsum(counts)
-    return values[np.searchsorted(reached, np.array(shares) * reached[-1])].tolist()
+    found: list[float] = values[np.searchsorted(reached, np.array(shares) * reached[-1])].tolist()
+    return found
