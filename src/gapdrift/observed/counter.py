@@ -104,7 +104,8 @@ def count_table(
 
     def evidence(n_rows: int, chunks: Iterable[Encoded | Matrix], notes: Set[str]) -> Evidence:
         code = machine_code(n_rows)
-        counter, finder = Counter(functions, regions, code), FactFinder(functions.owner, functions.is_number, code)
+        counter = Counter(functions, regions, code)
+        finder = FactFinder(functions.owner, functions.is_number, code, functions.axes)
         for chunk in chunks:
             for part in _parts(chunk, CHUNK):
                 finder.add(part)
@@ -166,6 +167,20 @@ class Counter:
             for start in range(0, len(values), EXACT_ROWS):
                 self._add_block(block[:, start : start + EXACT_ROWS])
 
+    def add_codes(self, codes: NDArray[np.uint16]) -> None:
+        """Add rows that are given by their codes: (input columns, rows)."""
+        for start in range(0, codes.shape[1], EXACT_ROWS):
+            part = codes[:, start : start + EXACT_ROWS]
+            block = self._block[:, : part.shape[1]]
+            for place, own in enumerate(part):
+                self._write(place, own, block)
+            self._add_block(block)
+
+    def _write(self, place: int, codes: NDArray[np.integer], block: Single) -> None:
+        first, last = self._functions.starts[place : place + 2]
+        self.sums["cells"][first:last] += np.bincount(codes, minlength=last - first)
+        self._functions.fill(place, codes, block)
+
     def _fill(self, values: Matrix, block: Single) -> None:
         """Count the codes of some rows, and write their functions into a block of [u | w | o]'."""
         functions, cells = self._functions, self.sums["cells"]
@@ -174,10 +189,7 @@ class Counter:
             self._code.fill_numbers(values, *functions.packed, counts, block)
             cells += counts
         for place in self._others:
-            codes = functions.codes_of(place, values)
-            first, last = functions.starts[place : place + 2]
-            cells[first:last] += np.bincount(codes, minlength=last - first)
-            functions.fill(place, codes, block)
+            self._write(place, functions.codes_of(place, values), block)
 
     def _add_block(self, block: Single) -> None:
         functions, sums = self._functions, self.sums

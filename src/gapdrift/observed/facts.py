@@ -1,5 +1,6 @@
 """Finds the facts about rows that are no sums: extremes, categories without a place of their own, duplicate rows."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -7,8 +8,9 @@ import numpy as np
 
 from gapdrift._typing import Indices, Mask, Matrix, Vector
 from gapdrift.errors import InputError
+from gapdrift.observed.functions import Axis
 from gapdrift.tables.encoding import Encoded
-from gapdrift.tables.facts import Codes, Facts, add_tallies, empty_facts, hash_numbers, mixers
+from gapdrift.tables.facts import Codes, Facts, Tally, add_tallies, empty_facts, hash_numbers, mixers
 from gapdrift.tables.frame import MAX_MAGNITUDE
 
 __all__ = ["FactFinder", "OutOfRangeError", "scan_numbers"]
@@ -28,12 +30,16 @@ class FactFinder:
     is_number : (input columns,) array of bool
     code : module, optional
         `gapdrift.observed.compiled`.
+    axes : sequence of Axis
+        Of each input column, if new ones of few numbers are counted.
     """
 
-    def __init__(self, owner: Indices, is_number: Mask, code: Any = None) -> None:
+    def __init__(self, owner: Indices, is_number: Mask, code: Any = None, axes: Sequence[Axis] = ()) -> None:
         self._is_number, self._places = is_number, np.flatnonzero(is_number[owner])
         self._mixed = mixers(len(is_number))[is_number]
         self._scan = scan_numbers if code is None else code.scan_numbers
+        self._few = [(place, axis) for place, axis in enumerate(axes) if len(axis.single)]
+        self._first = np.searchsorted(owner, np.arange(len(is_number)))
         self.facts: Facts = empty_facts(len(is_number))
 
     def add(self, rows: Encoded | Matrix) -> None:
@@ -48,12 +54,17 @@ class FactFinder:
             self._add_numbers(rows, np.zeros(len(rows), dtype=np.uint64), np.zeros(len(rows), dtype=np.intp))
             return
         if rows.tallies:
-            tallies = tuple(map(add_tallies, self.facts.tallies, rows.tallies))
-            self.facts = replace(self.facts, tallies=tallies)
+            self._add_tallies(rows.tallies)
         self._add_numbers(rows.values, rows.codes.copy(), rows.missing[:, ~self._is_number].sum(axis=1))
+
+    def _add_tallies(self, tallies: Sequence[Tally]) -> None:
+        self.facts = replace(self.facts, tallies=tuple(map(add_tallies, self.facts.tallies, tallies)))
 
     def _add_numbers(self, values: Matrix, codes: Codes, n_missing: Indices) -> None:
         """Add rows of which it is known what categories add to their hashes, and how many of these are missing."""
+        if self._few:
+            new = {place: axis.tally_new(values[:, self._first[place]]) for place, axis in self._few}
+            self._add_tallies([new.get(place, {}) for place in range(len(self._is_number))])
         smallest, largest = self.facts.smallest.copy(), self.facts.largest.copy()
         ends = smallest[self._is_number], largest[self._is_number]
         self._scan(values, self._places, self._mixed, *ends, codes, n_missing)

@@ -11,7 +11,7 @@ All are whole numbers, 0 where the cell is missing, so that sums of them are exa
 """
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Annotated, Any, NamedTuple
 
@@ -22,7 +22,7 @@ from scipy.special import ndtri
 from gapdrift._typing import Indices, Mask, Matrix, Vector
 from gapdrift.persistence.records import INFINITE, expect, expect_range, expect_shape, stored
 from gapdrift.tables.encoding import Encoded
-from gapdrift.tables.schema import Schema
+from gapdrift.tables.schema import Schema, number_as_category
 
 __all__ = ["Axis", "Functions", "fit_functions", "wave"]
 
@@ -45,7 +45,10 @@ N_QUANTILES = 256
 """Intervals of a column of numbers with about equally many values of the reference."""
 
 N_SHOWN = 20
-"""Intervals of equal width that the page shows: all their limits are limits of codes."""
+"""Intervals of equal width that are shown: all their limits are limits of codes."""
+
+MAX_SINGLE = 12
+"""Different values of a column of numbers up to which each has a code of its own, and is shown by itself."""
 
 OUTER_STEPS = 2.0 ** (np.arange(1, 61) / 2.0)
 """Limits beyond the reference's values, in 64ths of the range of their middle nine tenths."""
@@ -101,14 +104,20 @@ class Axis:
         Of numbers: a number has as many edges at or below it as its code says. Empty for categories.
     steps : (codes, matrix columns) array of int
         u of each code of observed cells.
+    shown : (N_SHOWN + 1,) array
+        Those of the edges that limit the intervals that are shown; empty where values are shown one by one.
+    single : (values,) array
+        Numbers that have a code of their own where they are few.
     """
 
     edges: Annotated[Vector, INFINITE]
     steps: Indices
+    shown: Vector = field(default_factory=lambda: np.zeros(0))
+    single: Vector = field(default_factory=lambda: np.zeros(0))
 
     def __getstate__(self) -> dict[str, Any]:
         """Fields alone: what is derived from them is several times as large."""
-        return {"edges": self.edges, "steps": self.steps}
+        return {"edges": self.edges, "steps": self.steps, "shown": self.shown, "single": self.single}
 
     @property
     def n_codes(self) -> int:
@@ -133,12 +142,22 @@ class Axis:
         codes[unknown] = self.edges.searchsorted(numbers[unknown], side="right")
         return codes
 
+    def tally_new(self, numbers: Vector) -> dict[str, int]:
+        """Count of each number that is none of the few ones of the reference."""
+        is_new = np.ones(self.n_codes + 1, dtype=bool)
+        is_new[[*self.codes_of(self.single), -1]] = False
+        found, counts = np.unique(numbers[is_new[self.codes_of(numbers)]], return_counts=True)
+        return dict(zip(map(number_as_category, found.tolist()), counts.tolist(), strict=True))
+
     def check_stored(self) -> None:
         """Check what was read from a file: edges that rise, and scores within reach."""
         expect_shape(self.edges, (-1,), "edges")
         expect_shape(self.steps, (-1, -1), "scores of codes")
         expect(bool(np.all(np.diff(self.edges) > 0)), "edges that rise")
         expect(len(self.steps) < 2**16, "fewer codes")
+        expect(len(self.shown) in {0, N_SHOWN + 1}, f"{N_SHOWN} intervals")
+        expect(len(self.single) <= MAX_SINGLE and bool(np.isfinite(self.single).all()), f"up to {MAX_SINGLE} values")
+        expect(bool(np.isin(self.shown, self.edges).all()), "intervals between edges")
         expect(not len(self.edges) or self.steps.shape == (len(self.edges) + 1, 1), "one score of each code")
         expect_range(self.steps, -LARGEST_STEP, LARGEST_STEP + 1, "scores")
 
@@ -358,7 +377,9 @@ def _category_axis(present: Matrix) -> Axis:
 
 def _number_axis(present: Vector) -> Axis:
     values, counts = np.unique(present, return_counts=True)
-    edges = _edges(values, counts)
+    few = len(values) <= MAX_SINGLE
+    shown, single = (np.zeros(0), values) if few else (shown_edges(values, counts), np.zeros(0))
+    edges = _edges(values, counts, shown)
     codes = np.searchsorted(edges, values, side="right")
     own = np.bincount(codes, counts, len(edges) + 1)
     share = (np.cumsum(own) - 0.5 * own) / own.sum()
@@ -367,13 +388,19 @@ def _number_axis(present: Vector) -> Axis:
     deviation = np.sqrt(np.average((scores - mean) ** 2, weights=own))
     scores = (scores - mean) / deviation if deviation > 0 else np.sign(np.arange(len(own)) - codes[0])
     steps = np.clip(np.rint(STEPS * scores), -LARGEST_STEP, LARGEST_STEP)
-    return Axis(edges, steps.astype(np.intp)[:, None])
+    return Axis(edges, steps.astype(np.intp)[:, None], shown, single)
 
 
-def _edges(values: Vector, counts: Indices) -> Vector:
+def _edges(values: Vector, counts: Indices, shown: Vector) -> Vector:
     """Limits between the codes of a column whose different values occur so often."""
-    beyond = [values[0], np.nextafter(values[-1], np.inf)]
-    return np.unique(np.concatenate([_inner_edges(values, counts), beyond, _outer_edges(values, counts)]))
+    if len(shown):
+        beyond = [values[0], np.nextafter(values[-1], np.inf)]
+        inner = np.concatenate([_inner_edges(values, counts), shown, beyond])
+    else:
+        # What lies between few values has codes of its own.
+        reach = np.diff(values).min(initial=max(abs(values[0]), 1.0)) / 32.0
+        inner = np.concatenate([values - reach, values + reach])
+    return np.unique(np.concatenate([inner, _outer_edges(values, counts)]))
 
 
 def _inner_edges(values: Vector, counts: Indices) -> Vector:
@@ -389,13 +416,14 @@ def _inner_edges(values: Vector, counts: Indices) -> Vector:
     at = np.searchsorted(reached, np.clip(wanted, 1, reached[-1]))
     often = np.flatnonzero(counts >= total / N_QUANTILES)
     at = np.unique(np.concatenate([at, often[often > 0] - 1, often[often < len(between)]]))
-    return np.concatenate([between[at], shown_edges(values, counts)[1:-1]])
+    return between[at]
 
 
 def shown_edges(values: Vector, counts: Indices) -> Vector:
     """Limits of the intervals that are shown: of equal width, between the 0.5 % and the 99.5 % quantile."""
     low, high = _quantiles(values, counts, (0.005, 0.995))
-    return np.linspace(low, high, N_SHOWN + 1)
+    # Nearly all values may be one.
+    return np.linspace(low, high, N_SHOWN + 1) if low < high else np.linspace(values[0], values[-1], N_SHOWN + 1)
 
 
 def _outer_edges(values: Vector, counts: Indices) -> Vector:
