@@ -229,7 +229,7 @@ class UsualJudge:
             if features[place].missing_p_value is not None:
                 new = dict(zip(("missing_p_value", "adjusted_missing_p_value"), pair, strict=True))
                 features[place] = replace(features[place], **new)
-        unusual = -np.log10(np.clip(np.append(self.variation.unusual, judgement.unusual), 1e-300, 1.0))
+        unusual = -np.log10(np.clip(np.append(self.variation.unusual, judgement.p_value), 1e-300, 1.0))
         whole = BatchStrip("", "whole", _thinned(unusual[:-1]), float(unusual[-1]))
         strips = [*self._value_strips(plain, judgement, values), *self._missing_strips(plain, missing)]
         ordered = sorted(strips, key=lambda each: each[0])[:SHOWN_COLUMNS]

@@ -157,14 +157,15 @@ class Variation(NamedTuple):
     Parameters
     ----------
     blocks : tuple of UsualBlock
-    tails : tuple of three ScoreTail
-        How often batches are as unusual: as a whole, in values, in missingness.
+    values, missingness : ScoreTail
+        How often batches are as unusual.
     unusual : (batches,) array
         How unusual each batch is among the others: the smaller, the more.
     """
 
     blocks: tuple[UsualBlock, ...]
-    tails: tuple[ScoreTail, ...]
+    values: ScoreTail
+    missingness: ScoreTail
     unusual: Vector
 
 
@@ -176,8 +177,6 @@ class Judgement(NamedTuple):
     p_value, values, missingness : float
     parts : mapping of str to float
         p-values of single blocks.
-    unusual : float
-        How unusual the window is, as batches are.
     residuals : mapping of str to (statistics,) array
         Of entries: differences from what is usual, over their standard deviations.
     entries, single : mapping of str to (statistics,) array
@@ -188,7 +187,6 @@ class Judgement(NamedTuple):
     values: float
     missingness: float
     parts: Mapping[str, float]
-    unusual: float
     residuals: Mapping[str, Vector]
     entries: Mapping[str, Vector]
     single: Mapping[str, Vector]
@@ -234,9 +232,11 @@ def fit_variation(table: BatchTable, blocks: tuple[Block, ...], *, as_panes: boo
     some = [block for block in blocks if table.blocks[block.name].shape[1]]
     found = tuple(_learn(table.blocks[block.name], block, terms, table.n_rows, as_panes=as_panes) for block in some)
     sides = _sides([(each.block.of_values, each.weight, each.p_values) for each in found if each.tails])
+    scores = [np.broadcast_to(-np.log(p_values), len(table)) for p_values in sides]
     # What is combined was kept from declining too fast already: once more would spend half of the false alarms.
-    tails = tuple(fit_tail(np.broadcast_to(-np.log(p), len(table)), KNOWN, never_faster=False) for p in sides)
-    return Variation(found, tails, np.broadcast_to(sides[0], len(table)))
+    values, missing = (fit_tail(each, KNOWN, never_faster=False) for each in scores)
+    own = _either(values.own_p_values(scores[0]), missing.own_p_values(scores[1]), MISSING_SHARE)
+    return Variation(found, values, missing, own)
 
 
 def judge_window(variation: Variation, window: BatchTable) -> Judgement:
@@ -258,13 +258,13 @@ def judge_window(variation: Variation, window: BatchTable) -> Judgement:
             p_value = each.among(_exponents(each.model, each.scale, away))
             scored.append((each.block.of_values, each.weight, p_value))
             parts[name] = min(parts.get(name, 1.0), _bounded(p_value))
-    scores, faults = _sides(scored), _sides(gross)
-    p_values = [
-        np.minimum(tail.p_values(-np.log(score)) / (1.0 - ENTRY_SHARE), fault / ENTRY_SHARE)
-        for tail, score, fault in zip(variation.tails, scores, faults, strict=True)
+    tails = variation.values, variation.missingness
+    sides = [
+        _either(tail.p_values(-np.log(score)), fault, ENTRY_SHARE)
+        for tail, score, fault in zip(tails, _sides(scored), _sides(gross), strict=True)
     ]
-    unusual = float(np.minimum(scores[0], faults[0])[0])
-    return Judgement(*map(_bounded, p_values), parts, unusual, residuals, entries, single)
+    p_values = _either(sides[0], sides[1], MISSING_SHARE), *sides
+    return Judgement(*map(_bounded, p_values), parts, residuals, entries, single)
 
 
 def _alikeness(statistics: Matrix, terms: Matrix) -> float:
@@ -325,19 +325,26 @@ def _weighted_exponents(model: BlockModel, scale: float, together: Vector, least
     return -np.log(np.clip(np.column_stack(found), 1e-300, 1.0))
 
 
-def _sides(parts: list[tuple[bool, float, Vector]]) -> tuple[Vector, Vector, Vector]:
-    """Smallest weighted p-value of all, of values and of missingness; each part says of which, and its weight."""
+def _sides(parts: list[tuple[bool, float, Vector]]) -> tuple[Vector, Vector]:
+    """Smallest weighted p-value of values, and of missingness; each part says of which, and its weight."""
     found = []
     for side in (True, False):
         chosen = [(weight, part) for of_values, weight, part in parts if of_values == side]
         total = sum(weight for weight, _ in chosen)
         found.append(_smallest([part * total / weight for weight, part in chosen]))
-    values, missing = found
-    return np.minimum(values / (1.0 - MISSING_SHARE), missing / MISSING_SHARE), values, missing
+    return found[0], found[1]
 
 
 def _smallest(p_values: list[Vector]) -> Vector:
     return reduce(np.minimum, p_values, np.ones(1))
+
+
+def _either(one: Vector, two: Vector, share: float) -> Vector:
+    """p-value of two, of which the second spends a share of the false alarms (Sidak)."""
+    least = np.minimum(one / (1.0 - share), two / share)
+    spent = np.minimum(np.outer([1.0 - share, share], least), 1.0 - 1e-12)
+    found: Vector = -np.expm1(np.log1p(-spent).sum(axis=0))
+    return found
 
 
 def _bounded(p_value: Vector) -> float:
