@@ -50,8 +50,8 @@ RIDGE = 0.02
 ASSOCIATION_RIDGE = 0.3
 """The same for how well columns follow the others within one batch: it has few rows."""
 
-UNSEEN, UNSEEN_SHARE = 1.0, 0.4
-"""What one batch more may be off by: standard deviations of a row, or logarithms; and shares of cells."""
+UNSEEN, UNSEEN_SHARE, UNSEEN_MISSING = 1.0, 0.4, 0.3
+"""What one batch more may be off by: in deviations of rows and logarithms; in shares of values; of missing cells."""
 
 N_SLOTS = 1_024
 """Digests that tell values of a category without a matrix column of their own apart."""
@@ -89,7 +89,8 @@ class BatchStatistics:
         grouped = np.flatnonzero(~functions.is_number)
         self.slots = {int(place): int(functions.starts[-1] + N_SLOTS * row) for row, place in enumerate(grouped)}
         sizes = np.diff(functions.starts)
-        self.code_owner = np.concatenate([np.repeat(np.arange(len(sizes)), sizes), np.repeat(grouped, N_SLOTS)])
+        slots = len(sizes) + np.repeat(grouped, N_SLOTS)
+        self.code_owner = np.concatenate([np.repeat(np.arange(len(sizes)), sizes), slots])
         self.first, self.second = self._pairs(np.abs(basis["correlation"]))
 
     @staticmethod
@@ -123,8 +124,10 @@ class BatchStatistics:
             products, weights = products + rows * self._covariance(part), weights + rows
             n_seen += np.diag(rows) >= MIN_OBSERVED * part.n_rows
         # The cells of codes that one batch alone reached are outside of all that others did.
-        alone, outside = n_reached == 1, np.zeros((len(found), len(self.functions.axes)))
+        alone, n_columns = n_reached == 1, len(self.functions.axes)
+        outside = np.zeros((len(found), 2 * n_columns))
         np.add.at(outside, (batch_of[alone], self.code_owner[alone]), counts[alone])
+        outside = outside.reshape(-1, 2, n_columns).max(axis=1)
         blocks = stacked(found) | {"outside": _share(outside, np.array(n_observed).reshape(outside.shape))}
         usable = n_seen >= MIN_SEEN * len(found)
         within = products / np.maximum(weights, 1.0) * np.outer(usable, usable)
@@ -142,12 +145,12 @@ class BatchStatistics:
         means, seen = side.means[:size] / self.steps, own >= MIN_CELLS
         follows = np.add.reduceat(_associations(correlation), self.first_of_owner) / self.n_of_owner
         enough = own[self.first_of_owner] >= max(MIN_OBSERVED * evidence.n_rows, MIN_CELLS)
-        outside = np.bincount(self.code_owner, self._cells(evidence) * self.basis["beyond"], len(side.missing))
+        beyond = np.bincount(self.code_owner, self._cells(evidence) * self.basis["beyond"], 2 * len(side.missing))
         products = covariance + np.outer(means, means)
         return {
             "location": _where(seen, means),
             "scales": _where(seen, np.log(np.sqrt(np.maximum(variance, 0.0)) + STUCK))[self.is_number],
-            "outside": _share(outside, evidence.n_rows - side.missing),
+            "outside": _share(beyond.reshape(2, -1).max(axis=0), evidence.n_rows - side.missing),
             "associations": _where(enough, follows),
             "correlations": _where(rows[self.first, self.second] >= MIN_CELLS, z),
             "products": np.append(np.diag(products)[self.is_number], products[self.first, self.second]),
@@ -180,7 +183,7 @@ class BatchStatistics:
             Block("outside", 0.05, unseen=UNSEEN_SHARE),
             Block("associations", 0.1, largest=0.5, rises=True),
             Block("correlations", 0.3, together=0.25, unseen=UNSEEN),
-            Block("missing", 0.05, unseen=UNSEEN_SHARE, of_values=False),
+            Block("missing", 0.05, unseen=UNSEEN_MISSING, of_values=False),
             rates,
         )
 
