@@ -239,15 +239,14 @@ class UsualJudge:
         self, plain: DriftResult, judgement: Judgement, values: Vector | None
     ) -> Iterator[tuple[float, BatchStrip]]:
         """Strips with the p-values that order them."""
-        table = self.usual.table
+        if values is None:
+            return
+        table, entries = self.usual.table, {each.block.name: each.entries for each in self.variation.blocks}
         terms = np.column_stack([np.ones(len(table)), table.calendar])
-        usual = {
-            each.block.name: each.entries.residuals(table.blocks[each.block.name], terms, table.n_rows)
-            for each in self.variation.blocks
-            if each.entries is not None
-        }
-        for column, name, place in self.statistics.shown(judgement.residuals) if values is not None else ():
-            batches, window = usual[name][:, place], float(judgement.residuals[name][place])
+        for column, name, place in self.statistics.shown(judgement.residuals):
+            margins, window = entries[name], float(judgement.residuals[name][place])
+            assert margins is not None  # it has residuals
+            batches = margins.residuals(table.blocks[name], terms, table.n_rows)[:, place]
             yield float(values[column]), BatchStrip(plain.features[column].name, "values", _thinned(batches), window)
 
     def _missing_strips(self, plain: DriftResult, missing: Vector) -> Iterator[tuple[float, BatchStrip]]:

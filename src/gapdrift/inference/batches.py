@@ -8,7 +8,7 @@ differ. A window is judged in two ways, which share the false alarms:
   compared with those of the batches, each of which was scored by the others.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Annotated, NamedTuple
@@ -192,7 +192,7 @@ class Judgement(NamedTuple):
     single: Mapping[str, Vector]
 
 
-def stacked(found: list[Mapping[str, Vector]]) -> dict[str, Matrix]:
+def stacked(found: Sequence[Mapping[str, Vector]]) -> dict[str, Matrix]:
     """Statistics of batches one below the other, by the names of their blocks."""
     return {name: np.array([each[name] for each in found]) for name in found[0]} if found else {}
 
@@ -242,14 +242,15 @@ def fit_variation(table: BatchTable, blocks: tuple[Block, ...], *, as_panes: boo
 def judge_window(variation: Variation, window: BatchTable) -> Judgement:
     """A window, as a table of one batch, among the batches."""
     terms = np.column_stack([np.ones(1), window.calendar])
-    residuals, entries, single, parts, scored, gross = {}, {}, {}, {}, [], []
+    residuals, entries, single = dict[str, Vector](), dict[str, Vector](), dict[str, Vector]()
+    parts, scored, gross = dict[str, float](), [], []
     for each in variation.blocks:
         name, statistics = each.block.name, window.blocks[each.block.name]
         if each.entries is not None:
             residuals[name] = each.entries.residuals(statistics, terms, window.n_rows)[0]
             entries[name] = 2.0 * stdtr(each.entries.freedom, -np.abs(residuals[name]))
             cautious = 2.0 * stdtr(np.minimum(each.entries.freedom, MOST_FREEDOM), -np.abs(residuals[name]))
-            least = sidak_all(cautious.min(keepdims=True), max(np.count_nonzero(residuals[name]), 1))
+            least = sidak_all(cautious.min(keepdims=True), max(float(np.count_nonzero(residuals[name])), 1.0))
             gross.append((each.block.of_values, 1.0, least))
             parts[name] = _bounded(least)
         if each.model is not None:
@@ -263,8 +264,8 @@ def judge_window(variation: Variation, window: BatchTable) -> Judgement:
         _either(tail.p_values(-np.log(score)), fault, ENTRY_SHARE)
         for tail, score, fault in zip(tails, _sides(scored), _sides(gross), strict=True)
     ]
-    p_values = _either(sides[0], sides[1], MISSING_SHARE), *sides
-    return Judgement(*map(_bounded, p_values), parts, residuals, entries, single)
+    whole, values, missing = map(_bounded, (_either(sides[0], sides[1], MISSING_SHARE), *sides))
+    return Judgement(whole, values, missing, parts, residuals, entries, single)
 
 
 def _alikeness(statistics: Matrix, terms: Matrix) -> float:

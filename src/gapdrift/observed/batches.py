@@ -253,8 +253,9 @@ class BatchStatistics:
         functions, found = self.functions, np.zeros(len(self.code_owner))
         found[: functions.starts[-1]] = evidence.sums["cells"]
         found[functions.starts[1:] - 1] = 0.0
-        for place, start in self.slots.items() if evidence.facts else ():
-            for value, count in evidence.facts.tallies[place].items():
+        tallies = evidence.facts.tallies if evidence.facts else ({},) * len(functions.axes)
+        for place, start in self.slots.items():
+            for value, count in tallies[place].items():
                 found[start + zlib.crc32(value.encode(errors="surrogatepass")) % N_SLOTS] += count
         return found
 

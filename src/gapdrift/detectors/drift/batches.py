@@ -113,7 +113,8 @@ class BatchStatistics:
 
     def learn(self, parts: Iterable[Evidence]) -> tuple[dict[str, Matrix], dict[str, Matrix]]:
         """Statistics of batches, and the basis that they give."""
-        found, within, observed, n_rows = [], 0.0, 0.0, 0
+        found, n_rows = [], 0
+        within, observed = np.zeros_like(self.basis["within"]), np.zeros(len(self.paired))
         for part in parts:
             found.append(self.of(part))
             more = self.within(part)
