@@ -182,7 +182,7 @@ class BatchStatistics:
             Block("scales", 0.2, largest=0.25, unseen=UNSEEN),
             Block("outside", 0.05, unseen=UNSEEN_SHARE),
             Block("associations", 0.1, largest=0.5, rises=True),
-            Block("correlations", 0.3, together=0.25, unseen=UNSEEN),
+            Block("correlations", 0.3, largest=0.25, unseen=UNSEEN),
             Block("missing", 0.05, unseen=UNSEEN_MISSING, of_values=False),
             rates,
         )
