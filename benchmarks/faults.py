@@ -3,8 +3,8 @@
 For each station of Beijing the reference is every third week of the first three years, and the windows are the weeks of
 the fourth: untouched, and with one fault each. Missing cells are those that the sensors left. Half of a column, or all
 of it, goes missing where no week of the reference lacks more than a fifth of it: a week without a sensor is nothing new
-to a reference that has such weeks. Of the untouched weeks, three have faults of their own, a sensor of SO2 that stands
-still.
+to a reference that has such weeks. Three of the untouched weeks, all that are found at 0.001, have faults of their own:
+at Dingling O3 is missing for a week, and SO2 repeats one value all week, twice.
 """
 
 import argparse

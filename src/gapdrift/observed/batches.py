@@ -192,9 +192,9 @@ class BatchStatistics:
 
         Notes
         -----
-        A column's own cells are tested by its entries. A correlation, what a column has beyond the others, and how well
-        it follows them, are laid to the columns of the largest difference only, and where it is surer than any other
-        column by itself: a column that moves alone moves what the others have beyond it as well.
+        A column's own cells are tested by its entries. What it has beyond the others, and how well it follows them, are
+        laid to the column of the largest difference only, and where it is surer than any other column by itself: a
+        column that moves alone moves what the others have beyond it as well.
         """
         least, number = np.ones(len(self.functions.axes)), np.ones(len(self.functions.axes))
         for name, owner in self._own.items():
@@ -203,21 +203,20 @@ class BatchStatistics:
                 np.add.at(number, owner, 1.0)
         alone = sidak_all(least, number)
         found = alone.copy()
-        for p_values, owner in self._relations(judgement):
-            surest = int(p_values.argmin())
-            columns, p_value = np.unique(owner[surest]), sidak(float(p_values[surest]), len(p_values))
-            rivals = alone if len(columns) > 1 else np.delete(alone, columns)
-            if p_value < rivals.min(initial=1.0):
-                found[columns] = np.minimum(found[columns], p_value)
+        for name, owner in (("location", self.owner), ("associations", self.associated)):
+            single = judgement.single.get(name, np.zeros(0))
+            if len(single):
+                column, p_value = int(owner[single.argmin()]), sidak(float(single.min()), len(single))
+                if p_value < np.delete(alone, column).min(initial=1.0):
+                    found[column] = min(found[column], p_value)
         return np.maximum(sidak_all(found, 3.0), SMALLEST_P), np.maximum(judgement.entries["missing"], SMALLEST_P)
 
     def shown(self, residuals: Mapping[str, Vector]) -> list[tuple[int, str, int]]:
         """Input columns, and for each the block and the place in it of the entry that differs most."""
-        own = [(name, place, int(column)) for name, owner in self._own.items() for place, column in enumerate(owner)]
         found: dict[int, tuple[float, str, int]] = {}
-        for name, place, column in own:
-            if name in residuals:
-                found[column] = max(found.get(column, (-1.0, "", 0)), (abs(float(residuals[name][place])), name, place))
+        for name, owner in self._own.items():
+            for place, away in enumerate(np.abs(residuals.get(name, np.zeros(0))).tolist()):
+                found[int(owner[place])] = max(found.get(int(owner[place]), (-1.0, "", 0)), (away, name, place))
         return [(column, name, place) for column, (_, name, place) in sorted(found.items())]
 
     @property
@@ -225,14 +224,6 @@ class BatchStatistics:
         """Input column of each entry that is about one column's values."""
         every = np.arange(len(self.functions.axes))
         return {"location": self.owner, "scales": self.owner[self.is_number], "outside": every}
-
-    def _relations(self, judgement: Judgement) -> list[tuple[Vector, Indices]]:
-        """p-values that several columns decide, and the input columns that each is laid to."""
-        pairs = self.owner[np.column_stack([self.first, self.second])]
-        found = [(judgement.entries.get("correlations", np.zeros(0)), pairs)]
-        for name, owner in (("location", self.owner), ("associations", self.associated)):
-            found.append((judgement.single.get(name, np.zeros(0)), owner))
-        return [(p_values, owner) for p_values, owner in found if len(p_values)]
 
     def _pairs(self, strength: Matrix) -> tuple[Indices, Indices]:
         """Pairs of columns that correlate most."""
