@@ -1,6 +1,6 @@
 """What DriftDetector compares of a batch: functions of its evidence."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 
 import numpy as np
@@ -9,7 +9,8 @@ from scipy.special import ndtri
 from gapdrift._typing import Indices, Matrix, Vector
 from gapdrift.counting.evidence import Evidence
 from gapdrift.counting.profile import Profile
-from gapdrift.inference.batches import Block, Variation, student_p_values
+from gapdrift.inference.batch_models import Block
+from gapdrift.inference.batches import Judgement, stacked
 from gapdrift.inference.combination import sidak, sidak_all
 from gapdrift.inference.pearson import SMALLEST_P
 from gapdrift.tables.histograms import HistogramAxis
@@ -84,7 +85,9 @@ class BatchStatistics:
         """Counts of the cells of the reference, and variances of its expected scores."""
         sums, n_rows, paired = reference.sums, reference.n_rows, profile.paired
         squares = np.diag(sums["scatter"] + sums["hidden"]) / n_rows
-        return {"cells": sums["cells"], "variance": squares - (sums["location"][paired] / n_rows) ** 2}
+        none = np.zeros(len(paired))
+        variance = squares - (sums["location"][paired] / n_rows) ** 2
+        return {"cells": sums["cells"], "variance": variance, "within": np.diag(none), "observed": none}
 
     def of(self, evidence: Evidence) -> dict[str, Vector]:
         """Statistics of one batch, by the names of their blocks."""
@@ -94,7 +97,7 @@ class BatchStatistics:
         sums, n_rows = evidence.sums, evidence.n_rows
         unseen = sums["missing"][self.associated] > (1.0 - MIN_OBSERVED) * n_rows
         own = np.add.reduceat(_associations(correlation), self.first_of_owner) / self.n_of_owner
-        return {
+        found = {
             "location": means,
             "products": self._products(means, covariance),
             "scales": 0.5 * np.log(variance[self.is_number]),
@@ -104,7 +107,20 @@ class BatchStatistics:
             "columns": self._columns(sums["cells"]),
             "rates": _arcsine(sums["missing"] / n_rows),
             "patterns": _arcsine(_missing_alone(sums["missing_pairs"], sums["missing"]) / n_rows),
+            "missing": sums["missing"] / n_rows,
         }
+        return {name: np.where(np.isfinite(each), each, np.inf) for name, each in found.items()}
+
+    def learn(self, parts: Iterable[Evidence]) -> tuple[dict[str, Matrix], dict[str, Matrix]]:
+        """Statistics of batches, and the basis that they give."""
+        found, n_rows = [], 0
+        within, observed = np.zeros_like(self.basis["within"]), np.zeros(len(self.paired))
+        for part in parts:
+            found.append(self.of(part))
+            more = self.within(part)
+            within, observed, n_rows = within + more["location"], observed + more["observed"], n_rows + part.n_rows
+        total = max(n_rows, 1)
+        return stacked(found), {**self.basis, "within": within / total, "observed": observed / total}
 
     def within(self, evidence: Evidence) -> Mapping[str, Matrix]:
         """Sums of products within one batch, and its rows where a column is observed; those of batches add up."""
@@ -112,37 +128,35 @@ class BatchStatistics:
         products = self._moments(evidence)[1] * evidence.n_rows
         return {"location": products, "observed": np.where(observed, float(evidence.n_rows), 0.0)}
 
-    def blocks(self, within: Mapping[str, Matrix], n_rows: float, *, as_panes: bool = False) -> tuple[Block, ...]:
+    def blocks(self, *, as_panes: bool = False) -> tuple[Block, ...]:
         """How the statistics are compared.
 
         Parameters
         ----------
-        within : mapping
-            Sums of products within all batches.
-        n_rows : float
-            Rows of all batches.
         as_panes : bool, default False
             Whether batches are panes of dependent rows, which are shorter than windows: spreads and correlations within
             them are smaller than those within a window, so that means of plain products are compared instead.
         """
-        turn = self._whitening(within["location"] / n_rows, within["observed"] / n_rows)
+        turn = self._whitening(self.basis["within"], self.basis["observed"])
         location = Block("location", 0.5, 0.6, 1.0, turn=turn)
         rates = Block("rates", 0.25, 1.0, 0.6, of_values=False)
+        missing = Block("missing", 0.05, unseen=0.4, of_values=False)
         if as_panes:
-            return location, Block("products", 0.2, 0.5, 0.5), Block("columns", 0.2, 0.0, 0.0), rates
+            return location, Block("products", 0.2, 0.5, 0.5), Block("columns", 0.2, unseen=0.0), missing, rates
         of_categories = sum(not axis.edges for axis in self.axes) / max(len(self.axes), 1)
         return (
             location,
             Block("scales", 0.2, 0.0, 0.7),
-            Block("associations", 0.1, 0.0, 1.0, upward=1.0),
+            Block("associations", 0.1, 0.0, 1.0, rises=True),
             Block("correlations", 0.3, 0.2, 0.3),
             Block("bins", 0.05, 0.05, 0.0),
-            Block("columns", 0.2, 0.0, 0.1 + 0.6 * of_categories),
+            Block("columns", 0.2, 0.0, 0.1 + 0.6 * of_categories, unseen=1.0),
+            missing,
             rates,
             Block("patterns", 0.25, 0.0, 0.2, of_values=False),
         )
 
-    def column_tests(self, variation: Variation, residuals: Mapping[str, Vector]) -> tuple[Vector | None, Vector]:
+    def column_tests(self, judgement: Judgement) -> tuple[Vector | None, Vector]:
         """p-values of the values of input columns, and of their missing rates: (input columns,) arrays.
 
         Notes
@@ -152,28 +166,27 @@ class BatchStatistics:
         any other column differs by itself: a column that moves alone moves what the others have beyond it as well.
         """
         found = np.ones(len(self.axes))
-        own = student_p_values(residuals["columns"], variation.block("columns").model.freedom)
+        own = judgement.entries["columns"]
         for place in range(len(self.axes)):
             entries = own[self.column_owner == place]
             if len(entries):
                 found[place] = sidak(float(entries.min()), len(entries))
         alone = found.copy()
         for name, owner in (("location", self.owner), ("associations", self.associated)):
-            if name in residuals:
-                single = variation.block(name).model.entry_p_values(residuals[name][None])[0]
+            if name in judgement.single:
+                single = judgement.single[name]
                 surest = int(single.argmin())
                 column, p_value = int(owner[surest]), sidak(float(single[surest]), len(single))
                 if p_value < np.delete(alone, column).min(initial=1.0):
                     found[column] = min(found[column], p_value)
-        freedom = variation.block("rates").model.freedom
-        return np.maximum(sidak_all(found, 3.0), SMALLEST_P), student_p_values(residuals["rates"], freedom)
+        return np.maximum(sidak_all(found, 3.0), SMALLEST_P), np.maximum(judgement.entries["missing"], SMALLEST_P)
 
-    def shown(self, residuals: Mapping[str, Vector]) -> list[tuple[int, int]]:
+    def shown(self, residuals: Mapping[str, Vector]) -> list[tuple[int, str, int]]:
         """Input columns, and for each the place in the block "columns" of what differs most."""
         owner = self.column_owner
         places = [np.flatnonzero(owner == column) for column in range(len(self.axes))]
         away = np.abs(residuals["columns"])
-        return [(column, int(own[away[own].argmax()])) for column, own in enumerate(places) if len(own)]
+        return [(column, "columns", int(own[away[own].argmax()])) for column, own in enumerate(places) if len(own)]
 
     @cached_property
     def column_owner(self) -> Indices:

@@ -101,7 +101,7 @@ class WindowSimulator:
         self.covariance[np.ix_(paired, paired)] = products - np.outer(centred, centred)
         self.total_deviation = np.sqrt(np.maximum(np.diag(self.covariance), 1e-12))
         if usual is not None:
-            self.covariance[np.ix_(paired, paired)] = usual.within["location"] / usual.table.n_rows.sum()
+            self.covariance[np.ix_(paired, paired)] = usual.basis["within"]
 
     @cached_property
     def deviation(self) -> Vector:
