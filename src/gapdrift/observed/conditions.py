@@ -7,7 +7,7 @@ import numpy as np
 from gapdrift._typing import Mask, Matrix, Vector
 from gapdrift.inference.combination import gamma_tail, sidak
 from gapdrift.observed.blocks import LEAST_IN_SUM, LEAST_WEIGHT, Entries, inverse_of, largest, ridge, taper
-from gapdrift.observed.functions import CATEGORY_STEPS, STEPS
+from gapdrift.observed.functions import STEPS
 from gapdrift.observed.null import ReferenceNull
 from gapdrift.observed.products import attenuation
 from gapdrift.observed.sums import Side
@@ -171,10 +171,10 @@ def _wider(sides: tuple[Side, Side], parts: list[_Shift]) -> Matrix:
     waves = np.arange(n_columns, len(mean))
     spread, usual = (-np.log(np.clip(1.0 - each[waves] / STEPS, 0.02, 0.999)) for each in (of_lost, mean))
     found[functions.numbers] = spread / usual
-    others = np.setdiff1d(np.arange(n_columns), functions.numbers)
-    share = np.clip(-functions.absent[others][:, None] / CATEGORY_STEPS, 1e-4, 1.0 - 1e-4)
-    p, q = (np.clip(share + each[others] / CATEGORY_STEPS, 1e-4, 1.0 - 1e-4) for each in (of_lost, mean))
-    found[others] = p * (1.0 - p) / (q * (1.0 - q))
+    low, height = functions.indicators
+    two = np.flatnonzero(np.isfinite(low))
+    p, q = (np.clip((each[two] - low[two, None]) / height[two, None], 1e-4, 1.0 - 1e-4) for each in (of_lost, mean))
+    found[two] = p * (1.0 - p) / (q * (1.0 - q))
     return np.clip(found, 1.0, MOST_WIDER)
 
 

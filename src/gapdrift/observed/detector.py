@@ -14,7 +14,7 @@ from gapdrift.counting.evidence import Evidence
 from gapdrift.detectors.drift.reference import CATEGORY_RULE, MIN_REFERENCE, MIN_WINDOW
 from gapdrift.errors import InputError
 from gapdrift.execution import MAX_LEARNED
-from gapdrift.inference.combination import Component, combine, sidak
+from gapdrift.inference.combination import Component, combine, sidak, sidak_all
 from gapdrift.inference.correlations import Correlations, fisher
 from gapdrift.inference.findings import combine_verdict, holm
 from gapdrift.inference.levels import cell_counts, with_levels
@@ -301,14 +301,14 @@ def _features(
     effects = np.array([0.0 if test is None else test.effect_size for test in columns])
     found = own.copy()
     for kind, (p_values, involved) in enumerate(_relations(reference, sides, products, three)):
-        for column in range(len(own)):
-            mine = (involved == column).any(axis=1)
-            if not mine.any():
-                continue
-            others = np.where(involved[mine] == column, 1.0, own[involved[mine]]).min(axis=1)
-            laid = (p_values[mine] < others) & ((kind == 0) | (others > MOVED))
-            if laid.any():
-                found[column] = min(found[column], sidak(float(p_values[mine][laid].min()), int(mine.sum())))
+        size = len(own)
+        surest, number = np.ones(size), np.bincount(involved.ravel(), minlength=size)
+        for place in range(involved.shape[1]):
+            column, rest = involved[:, place], np.delete(involved, place, axis=1)
+            others = np.where(rest == column[:, None], 1.0, own[rest]).min(axis=1)
+            laid = (p_values < others) & ((kind == 0) | (others > MOVED))
+            np.minimum.at(surest, column, np.where(laid, p_values, 1.0))
+        found = np.minimum(found, np.where(surest < 1.0, sidak_all(surest, np.maximum(number, 1).astype(float)), 1.0))
     found = np.maximum(np.array([sidak(float(p), 3.0) for p in found]), SMALLEST_P)
     adjusted, missing_adjusted = holm(found), holm(np.maximum(rates, SMALLEST_P))
     return tuple(

@@ -120,6 +120,11 @@ class Axis:
         return {"edges": self.edges, "steps": self.steps, "shown": self.shown, "single": self.single}
 
     @property
+    def is_indicator(self) -> bool:
+        """Whether values are one of two: no function of them shows more than another."""
+        return not len(self.edges) or len(self.single) == 2
+
+    @property
     def n_codes(self) -> int:
         """Codes of observed cells."""
         return len(self.steps)
@@ -209,15 +214,23 @@ class Functions:
 
     @cached_property
     def numbers(self) -> Indices:
-        """Those of `columns`, by place among them, that are numbers: w is of these."""
-        return np.flatnonzero(self.is_number[self.owner[self.columns]])
+        """Those of `columns`, by place among them, that are numbers with more than two values: w is of these."""
+        several = np.array([not axis.is_indicator for axis in self.axes], dtype=bool)
+        return np.flatnonzero(several[self.owner[self.columns]])
 
     @cached_property
-    def absent(self) -> Indices:
-        """u of each of `columns` where it is a category that a cell does not have; 0 of numbers: (columns,)."""
-        lowest = np.concatenate([axis.steps.min(axis=0, initial=0) for axis in self.axes])
-        found: Indices = np.where(self.is_number[self.owner], 0, lowest)[self.columns]
-        return found
+    def indicators(self) -> Matrix:
+        """Lower value of u, and how far the upper one is above it, of functions with two values: (2, functions).
+
+        NaN of all others.
+        """
+        found = np.full((2, len(self.owner)), np.nan)
+        for place, axis in enumerate(self.axes):
+            if axis.is_indicator and axis.steps.size:
+                values = axis.steps[axis.codes_of(axis.single)] if len(axis.edges) else axis.steps
+                low, high = values.min(axis=0), values.max(axis=0)
+                found[:, self.owner == place] = low, np.maximum(high - low, 1)
+        return np.hstack([found[:, self.columns], np.full((2, len(self.numbers)), np.nan)])
 
     @cached_property
     def function_owner(self) -> Indices:
@@ -243,7 +256,7 @@ class Functions:
         axis = self.axes[place]
         chosen = np.isin(np.flatnonzero(self.owner == place), self.columns)
         values = axis.steps[:, chosen].astype(np.float32)
-        if self.is_number[place]:
+        if not axis.is_indicator:
             values = np.hstack([values, wave(values)])
         return np.ascontiguousarray(np.vstack([values, np.zeros((1, values.shape[1]), dtype=np.float32)]).T)
 
@@ -268,8 +281,9 @@ class Functions:
             limits[first : last + 1] = self.axes[place].limits
             observed, own = self.lines[place]
             if observed >= 0:
-                lines[number] = observed, *own
-                tables[:, first : last + 1] = self.tables[place]
+                # A column without w has u written twice.
+                lines[number] = observed, own[0], own[-1]
+                tables[:, first : last + 1] = self.tables[place][[0, -1]]
         grids = tuple(map(np.array, zip(*(self.axes[place].grid for place in numbers.tolist()), strict=True)))
         return np.searchsorted(self.owner, numbers), grids, (ends, limits, *tables), lines
 

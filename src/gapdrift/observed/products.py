@@ -4,7 +4,7 @@ import numpy as np
 
 from gapdrift._typing import Indices, Matrix, Vector
 from gapdrift.observed.blocks import LEAST_IN_SUM, Entries, ridge, shrunk, taper
-from gapdrift.observed.functions import CATEGORY_STEPS, Functions
+from gapdrift.observed.functions import Functions
 from gapdrift.observed.null import MAX_GRAM, PRODUCT_KURTOSIS, Moments, ReferenceNull, EntryShape
 from gapdrift.observed.sums import Side
 
@@ -82,35 +82,33 @@ def product_entries(null: ReferenceNull, sides: tuple[Side, Side], first: Indice
     both = spread[first] * spread[second]
     before, after = (side.covariance[first, second] / both for side in sides)
     m, n = (side.rows[first, second] for side in sides)
-    shape = _of_categories(null.products.at((first, second)), sides, first, second, both)
+    shape = _of_indicators(null.products.at((first, second)), sides, first, second, both)
     return entries_of(after - before, shape, m, n, second_order=True)
 
 
-def _of_categories(
+def _of_indicators(
     shape: EntryShape, sides: tuple[Side, Side], first: Indices, second: Indices, spread: Vector
 ) -> EntryShape:
-    """Shape of products, that of two categories as both sides together show how often they meet.
+    """Shape of products, that of two categories or flags as both sides together show how often they meet.
 
-    Two rare categories that happen not to meet in the reference would seem not to vary.
+    Two rare ones that happen not to meet in the reference would seem not to vary.
     """
-    functions = sides[0].functions
-    size = len(functions.columns)
-    known = np.append(~functions.is_number[functions.owner[functions.columns]], np.zeros(len(functions.numbers), bool))
-    chosen = np.flatnonzero(known[first] & known[second])
+    low, height = sides[0].functions.indicators
+    chosen = np.flatnonzero(np.isfinite(low[first]) & np.isfinite(low[second]))
     if not len(chosen):
         return shape
     one, two = first[chosen], second[chosen]
     m, n = (side.rows[one, two] for side in sides)
     total = np.maximum(m + n, 1.0)
-    absent = np.append(functions.absent, np.zeros(len(functions.numbers)))[: max(size, len(known))]
-    shares = [
-        np.clip((sum(side.means[place] * rows for side, rows in zip(sides, (m, n), strict=True)) / total - absent[place]) / CATEGORY_STEPS, 1e-6, 1.0 - 1e-6)
-        for place in (one, two)
-    ]
-    covariance = sum(side.covariance[one, two] * rows for side, rows in zip(sides, (m, n), strict=True)) / total
-    variance, kurtosis = indicator_products(*shares, covariance / CATEGORY_STEPS**2)
+    shares = []
+    for place in (one, two):
+        mean = (sides[0].means[place] * m + sides[1].means[place] * n) / total
+        shares.append(np.clip((mean - low[place]) / height[place], 1e-6, 1.0 - 1e-6))
+    covariance = (sides[0].covariance[one, two] * m + sides[1].covariance[one, two] * n) / total
+    size = height[one] * height[two]
+    variance, kurtosis = indicator_products(*shares, covariance / size)
     found = EntryShape(shape.variance.copy(), shape.skewness.copy(), shape.kurtosis.copy(), shape.n_rows.copy())
-    found.variance[chosen] = np.maximum(variance * CATEGORY_STEPS**4 / spread[chosen] ** 2, 1e-9)
+    found.variance[chosen] = np.maximum(variance * (size / spread[chosen]) ** 2, 1e-9)
     found.kurtosis[chosen] = np.where(np.isfinite(found.kurtosis[chosen]), np.maximum(kurtosis, PRODUCT_KURTOSIS), np.inf)
     found.n_rows[chosen] = total
     return found
