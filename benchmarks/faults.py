@@ -20,9 +20,9 @@ import pandas as pd
 from gapdrift.counting.evidence import Evidence
 from gapdrift.detectors.drift.reference import CATEGORY_RULE
 from gapdrift.detectors.usual import UsualJudge, usual_of
-from gapdrift.observed.batches import BatchStatistics
-from gapdrift.observed.counter import count
-from gapdrift.observed.functions import fit_functions
+from gapdrift.detectors.drift.batches import BatchStatistics
+from gapdrift.counting.counter import count
+from gapdrift.counting.functions import fit_functions
 from gapdrift.tables.encoding import encode
 from gapdrift.tables.frame import Table
 from gapdrift.tables.histograms import HistogramAxis, find_facts

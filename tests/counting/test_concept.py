@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from gapdrift.counting.concept import concept_sums, count_concept, empty_concept
-from gapdrift.models.concept import LearnedRows, fit_concept
+from gapdrift.counting.label_model import LearnedRows, fit_concept
 from tests import naive
 
 

@@ -7,7 +7,7 @@ from scipy.stats import binom
 
 from gapdrift.counting.concept import concept_sums, count_concept
 from gapdrift.inference.concept import concept_finding
-from gapdrift.models.concept import LearnedRows, fit_concept
+from gapdrift.counting.label_model import LearnedRows, fit_concept
 
 
 def draw(rng, n_rows, shift=0.0, change="", missing=0.0, scale=1.0):

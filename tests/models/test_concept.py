@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from gapdrift.models.concept import MAX_CLASSES, fit_concept
+from gapdrift.counting.label_model import MAX_CLASSES, fit_concept
 from gapdrift.models.concept_basis import (
     CELL,
     CONSTANT,
@@ -153,6 +153,6 @@ def test_labels_that_tell_nothing(rng):
 
 
 def test_trees_that_have_no_record_predict_themselves(rng, monkeypatch):
-    monkeypatch.setattr("gapdrift.models.concept.from_histogram_boosting", lambda _: None)
+    monkeypatch.setattr("gapdrift.counting.label_model.from_histogram_boosting", lambda _: None)
     (model, _), _, _ = learn(rng, 100)
     assert type(model.trees[0][0]).__name__ == "HistGradientBoostingRegressor"

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gapdrift.observed.functions import Functions, fit_functions
-from gapdrift.observed.regions import Regions, fit_regions
+from gapdrift.counting.functions import Functions, fit_functions
+from gapdrift.counting.regions import Regions, fit_regions
 from gapdrift.tables.encoding import Encoded, encode
 from gapdrift.tables.schema import Schema, learn_schema
 

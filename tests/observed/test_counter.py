@@ -6,9 +6,9 @@ import pytest
 
 from gapdrift.errors import InputError
 from gapdrift.observed import counter
-from gapdrift.observed.counter import count, count_table, zeros
-from gapdrift.observed.functions import fit_functions
-from gapdrift.observed.regions import fit_regions
+from gapdrift.counting.counter import count, count_table, zeros
+from gapdrift.counting.functions import fit_functions
+from gapdrift.counting.regions import fit_regions
 from gapdrift.tables.encoding import Encoded, encode
 from gapdrift.tables.schema import learn_schema
 from tests.observed import naive
@@ -50,7 +50,7 @@ def test_machine_code_counts_the_same(kind, machine_code):
 
 
 def test_evidence_of_a_table_is_the_same_in_machine_code(kind, monkeypatch):
-    compiled = pytest.importorskip("gapdrift.observed.compiled")
+    compiled = pytest.importorskip("gapdrift.counting.compiled")
     found = []
     for code in (None, compiled):
         monkeypatch.setattr(counter, "machine_code", lambda n_rows, code=code: code)
@@ -173,6 +173,6 @@ def test_machine_code_is_for_many_rows_and_where_there_is_numba(monkeypatch):
     monkeypatch.setattr(counter, "import_module", lambda name: name)
     counter._compiled.cache_clear()
     assert counter.machine_code(counter.COMPILED_ROWS - 1) is None
-    assert counter.machine_code(counter.COMPILED_ROWS) == "gapdrift.observed.compiled"
-    assert counter.machine_code(1) == "gapdrift.observed.compiled"
+    assert counter.machine_code(counter.COMPILED_ROWS) == "gapdrift.counting.compiled"
+    assert counter.machine_code(1) == "gapdrift.counting.compiled"
     counter._compiled.cache_clear()

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gapdrift.observed.facts import FactFinder, OutOfRangeError
+from gapdrift.counting.fact_finder import FactFinder, OutOfRangeError
 from gapdrift.tables.encoding import Encoded
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gapdrift.observed.functions import Axis, fit_functions
+from gapdrift.counting.functions import Axis, fit_functions
 from gapdrift.tables.encoding import encode
 from gapdrift.tables.schema import learn_schema
 from tests.observed import naive
@@ -42,7 +42,7 @@ def numbers_around(edges):
 
 
 def codes_in_machine_code(axis, numbers):
-    compiled = pytest.importorskip("gapdrift.observed.compiled")
+    compiled = pytest.importorskip("gapdrift.counting.compiled")
     return compiled.codes_of(numbers, axis.grid, axis.limits)
 
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from gapdrift.errors import StorageError
-from gapdrift.observed.counter import count
-from gapdrift.observed.functions import fit_functions
-from gapdrift.observed.regions import MAX_REGIONS, Regions, default_n_regions, fit_regions, nearest
+from gapdrift.counting.counter import count
+from gapdrift.counting.functions import fit_functions
+from gapdrift.counting.regions import MAX_REGIONS, Regions, default_n_regions, fit_regions, nearest
 from gapdrift.tables.encoding import encode
 from gapdrift.tables.schema import learn_schema
 from tests.observed import naive

@@ -66,7 +66,7 @@ BATCHES_PER_TERM = 3
 
 
 class Statistics(Protocol):
-    """What a detector compares of batches; see `gapdrift.observed.batches.BatchStatistics`."""
+    """What a detector compares of batches; see `gapdrift.detectors.drift.batches.BatchStatistics`."""
 
     @property
     def basis(self) -> Mapping[str, NDArray[np.float64]]:

@@ -7,10 +7,16 @@ from typing import Any, ClassVar, Self
 
 from gapdrift._random import RandomState, as_rng
 from gapdrift._validation import check_columns, check_count, check_nonnegative, check_share
-from gapdrift.counting.profile import MAX_BINS
+from gapdrift.counting.regions import MAX_REGIONS
 from gapdrift.detectors.drift.labelled import LabelledReference, fit_labelled_reference
-from gapdrift.detectors.drift.reference import MIN_WINDOW, DriftReference, DriftSettings, fit_drift_reference
-from gapdrift.detectors.drift.sensitivity import CHANGES, Wanted, WindowSimulator, column_sensitivity
+from gapdrift.detectors.drift.reference import (
+    CATEGORY_RULE,
+    MIN_WINDOW,
+    DriftReference,
+    DriftSettings,
+    fit_drift_reference,
+)
+from gapdrift.detectors.drift.sensitivity import CHANGES, Wanted, Windows, column_sensitivity
 from gapdrift.detectors.reference import ReferenceDetector, detector_fields, plan_batches
 from gapdrift.errors import InputError, ParameterError
 from gapdrift.persistence.records import stored
@@ -23,10 +29,9 @@ __all__ = ["DriftDetector"]
 class DriftDetector(ReferenceDetector):
     """Drift of values and of missing values, with a rate of false alarms that holds.
 
-    A Gaussian model of the reference's normal scores, fitted on all rows, gives the expected values of an
-    incomplete row and what its missing cells hide. From them come sums over rows: expected scores, expected products,
-    probabilities of bins, and what is missing. Their differences between window and reference are tested with
-    the covariance that the sums show.
+    No missing cell is ever filled in. A column is compared by its observed cells, two columns by the rows that have
+    both. Sums over rows of small functions of each cell, and of their products, are tested against how they vary by
+    chance, as the reference shows it.
 
     Parameters
     ----------
@@ -35,7 +40,7 @@ class DriftDetector(ReferenceDetector):
     random_state : int, numpy Generator, RandomState or None, default None
         The same number gives the same result, to the bit.
     n_bins : int or None, default None
-        Bins of the joint distribution; None is one for every 50 reference rows, at most 20.
+        Regions of similar rows that ``result.bins`` tells about; None is one for every 50 reference rows, at most 20.
     min_effect : float, default 0
         Smallest effect size that counts as drift: in standard deviations, units of correlation or shares of rows
         for values, in shares of cells for missing values. A million rows make the smallest difference significant.
@@ -59,7 +64,7 @@ class DriftDetector(ReferenceDetector):
 
     Notes
     -----
-    ``result.values`` combines five tests: location, dependence, bins, distributions and interactions;
+    ``result.values`` combines four tests: location, dependence, interactions and distributions;
     ``result.missingness`` three: rates, patterns and conditions. A change of what is missing alone is no drift of the
     values. The verdict spends nine tenths of ``alpha`` on values and one tenth on missing values; with a target, half
     on values, four tenths on the concept and one tenth on missing values. Labels may be missing: that is no drift, and
@@ -159,8 +164,13 @@ class DriftDetector(ReferenceDetector):
             )
         if plan is not None:
             settings = replace(settings, ignore=(*settings.ignore, *plan.columns), told_of_order=False)
-        learn = fit_drift_reference if settings.target is None else fit_labelled_reference
-        return self._fit(reference, lambda table: learn(table, settings, rng), rng, plan)
+        if settings.target is None:
+            return self._fit(reference, lambda table: fit_drift_reference(table, settings, rng), rng, plan)
+
+        def learn(table: Any) -> LabelledReference:
+            return fit_labelled_reference(table, settings, rng, fit_drift_reference, CATEGORY_RULE)
+
+        return self._fit(reference, learn, rng, plan)
 
     def sensitivity(
         self,
@@ -220,17 +230,14 @@ class DriftDetector(ReferenceDetector):
             raise InputError("The sensitivity of a detector with seasons is not known: fit one without season for it.")
         if not isinstance(self.reference_, DriftReference):
             raise InputError("The sensitivity of a detector with a target is not known: fit one without target for it.")
-        simulator = WindowSimulator(self.reference_, self.usual_, size)
+        reference = self.reference_
+        windows = Windows(reference.functions, reference.evidence, size)
         other = None if partner is None else self._places_of([partner], "partner")[0]
-        seed = zlib.crc32(self.reference_.evidence.origin.encode())
+        seed = zlib.crc32(reference.evidence.origin.encode())
         wanted = Wanted(check_share("power", power), rate, _check_changes(changes), other, seed)
-
-        def p_value_of(rows: Any) -> float:
-            return self.test(rows, alpha=rate).p_value
-
         found = []
         for column in self._places_of(columns):
-            found.append(column_sensitivity(simulator, p_value_of, column, wanted))
+            found.append(column_sensitivity(windows, reference.p_value, self.schema_.names, column, wanted))
             if progress is not None:
                 progress()
         n_batches = None if self.usual_ is None else len(self.usual_.table)
@@ -268,6 +275,6 @@ def _check_changes(changes: Sequence[str]) -> tuple[str, ...]:
 
 def _check_bins(n_bins: int | None) -> int | None:
     checked = check_count("n_bins", n_bins, 2, optional=True)
-    if checked is not None and checked > MAX_BINS:
-        raise ParameterError(f"n_bins is {checked}, expected at most {MAX_BINS}, or None.")
+    if checked is not None and checked > MAX_REGIONS:
+        raise ParameterError(f"n_bins is {checked}, expected at most {MAX_REGIONS}, or None.")
     return checked

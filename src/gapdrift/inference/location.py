@@ -5,10 +5,10 @@ from typing import NamedTuple
 import numpy as np
 
 from gapdrift._typing import Matrix, Vector
-from gapdrift.observed.blocks import Entries, taper, whitened_sum
-from gapdrift.observed.conditions import Conditions
-from gapdrift.observed.null import Moments, ReferenceNull
-from gapdrift.observed.sums import Side
+from gapdrift.counting.sums import Side
+from gapdrift.inference.blocks import Entries, Moments, taper, whitened_sum
+from gapdrift.inference.conditions import Conditions
+from gapdrift.inference.null import ReferenceNull
 
 __all__ = ["Location", "location"]
 
@@ -35,7 +35,9 @@ class Location(NamedTuple):
     explained: Vector
 
 
-def location(null: ReferenceNull, sides: tuple[Side, Side], correlation: Matrix, changed: Conditions) -> Location | None:
+def location(
+    null: ReferenceNull, sides: tuple[Side, Side], correlation: Matrix, changed: Conditions
+) -> Location | None:
     """Test of the means of all functions.
 
     Notes
@@ -87,7 +89,9 @@ def location(null: ReferenceNull, sides: tuple[Side, Side], correlation: Matrix,
     heavier = (1.0 / n_r**3 + 1.0 / n_w**3) / (1.0 / n_r + 1.0 / n_w) ** 2
     n_known = float(np.mean((sides[0].rows + sides[1].rows)[np.ix_(used, used)]))
     guarded = np.sign(scores) * np.maximum(np.abs(scores) - explained, 0.0)
-    together = whitened_sum(guarded, entries.weights / (1.0 + explained**2), standard, n_known, null.location_excess * heavier)
+    together = whitened_sum(
+        guarded, entries.weights / (1.0 + explained**2), standard, n_known, null.location_excess * heavier
+    )
     return Location(entries, together, difference, explained)
 
 

@@ -412,7 +412,8 @@ def _edges(values: Vector, counts: Indices, shown: Vector) -> Vector:
         inner = np.concatenate([_inner_edges(values, counts), shown, beyond])
     else:
         # What lies between few values has codes of its own.
-        reach = np.diff(values).min(initial=max(abs(values[0]), 1.0)) / 32.0
+        apart = np.diff(values).min() if len(values) > 1 else max(abs(values[0]), 1.0) / 2.0**20
+        reach = apart / 32.0
         inner = np.concatenate([values - reach, values + reach])
     return np.unique(np.concatenate([inner, _outer_edges(values, counts)]))
 
@@ -429,8 +430,8 @@ def _inner_edges(values: Vector, counts: Indices) -> Vector:
     wanted = np.concatenate([np.arange(1, N_QUANTILES) / N_QUANTILES * total, few, total - few])
     at = np.searchsorted(reached, np.clip(wanted, 1, reached[-1]))
     often = np.flatnonzero(counts >= total / N_QUANTILES)
-    at = np.unique(np.concatenate([at, often[often > 0] - 1, often[often < len(between)]]))
-    return between[at]
+    found: Vector = between[np.unique(np.concatenate([at, often[often > 0] - 1, often[often < len(between)]]))]
+    return found
 
 
 def shown_edges(values: Vector, counts: Indices) -> Vector:

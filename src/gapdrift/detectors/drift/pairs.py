@@ -5,17 +5,17 @@ from collections.abc import Sequence
 import numpy as np
 
 from gapdrift._typing import Indices, Vector
+from gapdrift.counting.functions import CATEGORY_STEPS, STEPS, Functions
+from gapdrift.counting.sums import Side
+from gapdrift.detectors.drift.describing import ColumnCounts, category_at, counts_of
 from gapdrift.inference.combination import sidak_all
-from gapdrift.inference.correlations import Correlations, fisher
+from gapdrift.inference.correlations import correlations, fisher
 from gapdrift.inference.findings import holm
 from gapdrift.inference.pearson import SMALLEST_P
-from gapdrift.observed.describing import ColumnCounts, category_at, counts_of
-from gapdrift.observed.functions import CATEGORY_STEPS, STEPS, Functions
-from gapdrift.observed.sums import Side
 from gapdrift.results import PairFinding, PairSide
 from gapdrift.tables.schema import Schema
 
-__all__ = ["correlations", "pair_findings"]
+__all__ = ["pair_findings"]
 
 CLEAR = 0.001
 """p-value below which a correlation changed, although something else of the pair changed more surely."""
@@ -28,14 +28,6 @@ TICKS = (-2.0, -1.0, 0.0, 1.0, 2.0)
 
 Products = tuple[Indices, Indices, Vector]
 """First and second function of some products, and the p-value of each product."""
-
-
-def correlations(side: Side, first: Indices, second: Indices) -> Correlations:
-    """Correlations of two functions each, over the rows that have both."""
-    variance = np.maximum(np.diag(side.covariance), 1e-9)
-    return Correlations(
-        side.covariance[first, second] / np.sqrt(variance[first] * variance[second]), side.rows[first, second]
-    )
 
 
 def pair_findings(

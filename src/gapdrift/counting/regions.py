@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gapdrift._typing import Indices
+from gapdrift.counting.functions import LARGEST_STEP, Functions
 from gapdrift.models.partition import fit_partition
-from gapdrift.observed.functions import LARGEST_STEP, Functions
 from gapdrift.persistence.records import expect, expect_range, expect_shape, stored
 
 __all__ = ["MAX_REGIONS", "Regions", "default_n_regions", "fit_regions", "nearest"]

@@ -5,12 +5,12 @@ from typing import NamedTuple
 import numpy as np
 
 from gapdrift._typing import Mask, Matrix, Vector
+from gapdrift.counting.functions import STEPS
+from gapdrift.counting.sums import Side
+from gapdrift.inference.blocks import LEAST_IN_SUM, LEAST_WEIGHT, Entries, inverse_of, largest, ridge, taper
 from gapdrift.inference.combination import gamma_tail, sidak
-from gapdrift.observed.blocks import LEAST_IN_SUM, LEAST_WEIGHT, Entries, inverse_of, largest, ridge, taper
-from gapdrift.observed.functions import STEPS
-from gapdrift.observed.null import ReferenceNull
-from gapdrift.observed.products import attenuation
-from gapdrift.observed.sums import Side
+from gapdrift.inference.null import ReferenceNull
+from gapdrift.inference.product_sums import attenuation
 
 __all__ = ["Conditions", "conditions", "pooled_variance", "standard_correlation"]
 
@@ -100,7 +100,9 @@ def conditions(null: ReferenceNull, sides: tuple[Side, Side], correlation: Matri
     wider = _wider(sides, parts)
     scores = np.where(weights > LEAST_WEIGHT, (apart[1] - apart[0]) / np.sqrt((one + two) * wider), 0.0)
     factor = parts[0].factor + parts[1].factor
-    guarded = np.where(known & (factor > 0.0), (parts[1].shift - parts[0].shift) / np.sqrt(np.maximum(factor, 1e-12)), 0.0)
+    guarded = np.where(
+        known & (factor > 0.0), (parts[1].shift - parts[0].shift) / np.sqrt(np.maximum(factor, 1e-12)), 0.0
+    )
     light = _well_known(known, np.maximum(parts[0].lost, parts[1].lost), finite)
     few = np.maximum(telling, 1.0)
     heavier = (finite + 1.5 * null.functions.skewness[:, None] ** 2) / few

@@ -7,7 +7,7 @@ import numpy as np
 
 from gapdrift._typing import Indices, Matrix, Vector
 from gapdrift.counting.evidence import Evidence
-from gapdrift.observed.functions import Functions
+from gapdrift.counting.functions import Functions
 
 __all__ = ["Side"]
 
@@ -75,8 +75,15 @@ class Side:
 
     @property
     def triples(self) -> Matrix:
-        """Sums of products of three: `gapdrift.observed.counter.triples`."""
+        """Sums of products of three: `gapdrift.counting.counter.triples`."""
         return self.evidence.sums["triples"]
+
+    def of_three(self, pair: Indices, third: Indices) -> tuple[Vector, Vector]:
+        """Means of products of three u, given by places among `Functions.pairs` and `columns`; and the rows of each."""
+        functions = self.functions
+        owner = functions.function_owner[third] + len(functions.columns) + len(functions.inputs)
+        rows = self.triples[pair, owner]
+        return self.triples[pair, third] / np.maximum(rows, 1.0), rows
 
     @property
     def _products(self) -> Matrix:

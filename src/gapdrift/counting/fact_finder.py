@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from gapdrift._typing import Indices, Mask, Matrix, Vector
+from gapdrift.counting.functions import Axis
 from gapdrift.errors import InputError
-from gapdrift.observed.functions import Axis
 from gapdrift.tables.encoding import Encoded
 from gapdrift.tables.facts import Codes, Facts, Tally, add_tallies, empty_facts, hash_numbers, mixers
 from gapdrift.tables.frame import MAX_MAGNITUDE
@@ -29,7 +29,7 @@ class FactFinder:
         Input column of each matrix column.
     is_number : (input columns,) array of bool
     code : module, optional
-        `gapdrift.observed.compiled`.
+        `gapdrift.counting.compiled`.
     axes : sequence of Axis
         Of each input column, if new ones of few numbers are counted.
     """

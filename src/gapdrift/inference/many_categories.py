@@ -4,18 +4,20 @@ Given how often each category occurs on both sides together, its cells fall to t
 distribution of the categories is, so that no variance has to be learned.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 from scipy.special import betainc, gammainc, gammaincc, ndtr
 
 from gapdrift._typing import Vector
-from gapdrift.inference.columns import ColumnTest, less_surely
+from gapdrift.inference.columns import ColumnTest
 from gapdrift.inference.combination import sidak
-from gapdrift.tables.facts import Facts, Tally, tally_threshold, up_to
-from gapdrift.tables.histograms import HistogramAxis
+from gapdrift.inference.counts import less_surely
+from gapdrift.tables.facts import Tally, tally_threshold, up_to
 
-__all__ = ["MIN_LEVELS", "cell_counts", "level_counts", "level_test", "with_levels"]
+__all__ = ["category_counts", "rare_categories_test", "tallied_counts", "with_many_categories"]
 
-MIN_LEVELS = 20
+MIN_RARE = 20
 """Categories without a matrix column of their own, in the reference, from which they are tested one by one."""
 
 MIN_CELLS = 5.0
@@ -25,16 +27,18 @@ LARGE_VARIANCE = 10.0
 """Variance of the number of new categories from which its distribution is taken as normal."""
 
 
-def cell_counts(
-    axes: tuple[HistogramAxis, ...], reference: tuple[Vector, Facts | None], window: tuple[Vector, Facts | None]
-) -> list[tuple[Vector, Vector]]:
-    """Counts of the cells of each column on both sides; categories that one side lacks have cells of their own.
+def category_counts(
+    categories: Sequence[str], cells: tuple[Vector, Vector], tallies: Sequence[Tally | None]
+) -> tuple[Vector, Vector]:
+    """Counts of the categories of one column on both sides; those that one side lacks have cells of their own.
 
     Parameters
     ----------
-    axes : tuple of HistogramAxis
-    reference, window : tuple of array and Facts
-        Counts of all columns, one after the other, and the facts about the same rows.
+    categories : sequence of str
+        Those with a code of their own; all others share the codes that follow.
+    cells : pair of (codes,) arrays
+    tallies : pair of mappings of str to int, or None
+        How often what occurs that has no code of its own.
 
     Notes
     -----
@@ -43,33 +47,17 @@ def cell_counts(
     them were seen once, and of many categories the one that happened to be absent may be frequent. One by one, given
     how often each occurs on both sides together, they fall to the sides as coins do.
     """
-    ends = np.cumsum([0, *map(len, axes)])[1:-1]
-    parts = zip(*(np.split(counts, ends) for counts, _ in (reference, window)), strict=True)
-    if reference[1] is None or window[1] is None:
-        return list(parts)
-    return [
-        _one_by_one(axis.labels, before, after, seen_once, new) if axis.labels else (before, after)
-        for axis, (before, after), seen_once, new in zip(
-            axes, parts, reference[1].tallies, window[1].tallies, strict=True
-        )
-    ]
-
-
-def _one_by_one(
-    labels: tuple[str, ...], before: Vector, after: Vector, seen_once: Tally, new: Tally
-) -> tuple[Vector, Vector]:
-    """Counts with a cell for each category; as they are where the reference has more of them than it keeps."""
-    place_of = {label: place for place, label in enumerate(labels[:-1])}
-    if not place_of.keys() >= seen_once.keys() or tally_threshold(new) is not None:
+    n_own = len(categories)
+    before, after = (np.append(own[:n_own], own[n_own:].sum()) for own in cells)
+    seen_once, new = tallies
+    if seen_once is None or new is None or not set(categories) >= seen_once.keys() or tally_threshold(new) is not None:
         return before, after
-    own = np.zeros(len(labels) - 1)
-    for label, count in seen_once.items():
-        own[place_of[label]] = count
+    once = np.array([seen_once.get(name, 0) for name in categories], dtype=float)
     rest = np.array([*new.values()], dtype=float)
-    return np.concatenate([before[:-1] + own, np.zeros(len(rest))]), np.concatenate([after[:-1], rest])
+    return np.concatenate([before[:-1] + once, np.zeros(len(rest))]), np.concatenate([after[:-1], rest])
 
 
-def level_counts(reference: Tally, window: Tally) -> tuple[Vector, Vector]:
+def tallied_counts(reference: Tally, window: Tally) -> tuple[Vector, Vector]:
     """Cells of each category in the reference and in the window; of tallies that were cut, what both have in full."""
     thresholds = [limit for limit in (tally_threshold(reference), tally_threshold(window)) if limit is not None]
     limit = min(thresholds, default=None)
@@ -81,7 +69,7 @@ def level_counts(reference: Tally, window: Tally) -> tuple[Vector, Vector]:
     )
 
 
-def level_test(reference: Tally, window: Tally) -> ColumnTest | None:
+def rare_categories_test(reference: Tally, window: Tally) -> ColumnTest | None:
     """Test of the categories of one column that share matrix columns; None where the reference has few such ones.
 
     Notes
@@ -92,56 +80,50 @@ def level_test(reference: Tally, window: Tally) -> ColumnTest | None:
     The effect size is the share of the window's cells that belong to new categories beyond what is expected of rare
     ones.
     """
-    if len(reference) < MIN_LEVELS or not window:
+    if len(reference) < MIN_RARE or not window:
         return None
-    before, after = level_counts(reference, window)
+    before, after = tallied_counts(reference, window)
     total = before + after
     m, n = before.sum(), after.sum()
     if not (m and n):
         return None
     share = n / (m + n)
-    p_values = [_dispersion(after, total, share), _new_levels(before, total, share)]
+    p_values = [_dispersion(after, total, share), _new_categories(before, total, share)]
     often = total >= MIN_CELLS
     if often.any():
-        p_values.append(_surest_level(before[often], after[often], share))
+        p_values.append(_surest_category(before[often], after[often], share))
     new = after[before == 0.0].sum() / n
     expected = float((total * share**total).sum() / n)
     p_value = sidak(min(p_values), len(p_values))
-    return ColumnTest(p_value, float(max(new - expected, 0.0)), p_value)
+    return ColumnTest(p_value, float(max(new - expected, 0.0)), True)
 
 
-def with_levels(
-    tests: list[ColumnTest | None],
-    axes: tuple[HistogramAxis, ...],
-    reference: Facts | None,
-    window: Facts | None,
-    explained: Vector,
-) -> list[ColumnTest | None]:
-    """Tests of columns, with those of their many categories.
+def with_many_categories(
+    test: ColumnTest | None, categories: Sequence[str], tallies: Sequence[Tally | None], explained: float
+) -> ColumnTest | None:
+    """Test of a column of categories, together with that of its many rare ones.
 
     Parameters
     ----------
-    tests : list of ColumnTest or None
-        Of each input column.
-    axes : tuple of HistogramAxis
-    reference, window : Facts or None
-    explained : (input columns,) array
+    test : ColumnTest or None
+        Of those that have a code of their own.
+    categories : sequence of str
+    tallies : pair of mappings of str to int, or None
+    explained : float
         Standard deviations that changed conditions of missing values may explain.
     """
-    if reference is None or window is None:
-        return tests
-    found = list(tests)
-    for place, (before, after) in enumerate(zip(reference.tallies, window.tallies, strict=True)):
-        are_pooled = not set(axes[place].labels) >= before.keys()
-        test, levels = tests[place], level_test(before, after) if are_pooled and axes[place].labels else None
-        if levels is not None:
-            p_value = float(less_surely(np.array([levels.p_value]), explained[place])[0])
-            # Without a category of its own, a column has nothing else to be tested by.
-            others = [] if test is None or not test.can_alarm else [test]
-            p_value = sidak(min([p_value, *(other.p_value for other in others)]), 1 + len(others))
-            effect = max(levels.effect_size, 0.0 if test is None else test.effect_size)
-            found[place] = ColumnTest(p_value, effect, p_value)
-    return found
+    before, after = tallies
+    if before is None or after is None or set(categories) >= before.keys():
+        return test
+    rare = rare_categories_test(before, after)
+    if rare is None:
+        return test
+    p_value = float(less_surely(np.array([rare.p_value]), explained)[0])
+    # Without a category of its own, a column has nothing else to be tested by.
+    others = [] if test is None or not test.can_alarm else [test]
+    p_value = sidak(min([p_value, *(other.p_value for other in others)]), 1 + len(others))
+    effect = max(rare.effect_size, 0.0 if test is None else test.effect_size)
+    return ColumnTest(p_value, effect, True)
 
 
 def _dispersion(after: Vector, total: Vector, share: float) -> float:
@@ -156,14 +138,14 @@ def _dispersion(after: Vector, total: Vector, share: float) -> float:
     return float(gammaincc(mean**2 / spread, statistic * mean / spread))
 
 
-def _surest_level(before: Vector, after: Vector, share: float) -> float:
+def _surest_category(before: Vector, after: Vector, share: float) -> float:
     """p-value of the category whose share changed most: both tails of a binomial distribution, times their number."""
     more = np.where(after > 0, betainc(np.maximum(after, 1.0), before + 1.0, share), 1.0)
     fewer = np.where(before > 0, betainc(np.maximum(before, 1.0), after + 1.0, 1.0 - share), 1.0)
     return sidak(float(np.minimum(2.0 * np.minimum(more, fewer), 1.0).min()), len(before))
 
 
-def _new_levels(before: Vector, total: Vector, share: float) -> float:
+def _new_categories(before: Vector, total: Vector, share: float) -> float:
     """p-value of the number of categories that occur in the window alone."""
     chances = share**total
     mean, variance = float(chances.sum()), float((chances * (1.0 - chances)).sum())

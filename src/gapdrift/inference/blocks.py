@@ -4,19 +4,32 @@ Means of functions, products of two and of three, rates and patterns of missing 
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
-
 from scipy.special import ndtr, stdtr
 
 from gapdrift._typing import Mask, Matrix, Vector
 from gapdrift.inference.combination import gamma_tail, sidak
-from gapdrift.observed.null import RIDGE_PER_COLUMN, SMALLEST_RIDGE, Moments
 
-__all__ = ["LEAST_IN_SUM", "Entries", "inverse_of", "largest", "ridge", "shrunk", "tail_p_values", "taper", "whitened_sum"]
+__all__ = [
+    "LEAST_IN_SUM",
+    "Entries",
+    "Moments",
+    "inverse_of",
+    "largest",
+    "ridge",
+    "shrunk",
+    "tail_p_values",
+    "taper",
+    "whitened_sum",
+]
 
 ROWS_PER_KURTOSIS = 8.0
 """Rows for each unit of excess kurtosis from which an entry takes part with all its weight."""
+
+SMALLEST_RIDGE, RIDGE_PER_COLUMN = 0.05, 2.5
+"""Added to the eigenvalues of a correlation that is inverted, and for each column over the rows that know it."""
 
 LEAST_WEIGHT = 1e-3
 """Weight below which an entry takes no part."""
@@ -57,6 +70,22 @@ class Entries:
         return found
 
 
+class Moments(NamedTuple):
+    """A sum, and its mean, variance and third central moment where nothing changed."""
+
+    value: float
+    mean: float
+    variance: float
+    third: float
+
+    @property
+    def p_value(self) -> float:
+        """Probability of a gamma distribution with these moments to exceed the sum."""
+        spread = np.sqrt(self.variance)
+        skewness = max(self.third / self.variance**1.5, 2.0 * spread / max(self.mean, 1e-9) * 0.5, 1e-3)
+        return float(gamma_tail((self.value - self.mean) / spread, skewness))
+
+
 def taper(rows: Vector, kurtosis: Vector) -> Vector:
     """Weight of entries with so many rows and such excess kurtosis: from 0, up to a quarter of what is needed, to 1."""
     enough = np.maximum(rows, 0.0) / (ROWS_PER_KURTOSIS * np.maximum(kurtosis, 1.0))
@@ -93,7 +122,7 @@ def largest(entries: Entries, share: float, explained: Vector | float = 0.0) -> 
     ----------
     entries : Entries
     share : float
-        Independent entries that one of these is worth (`gapdrift.observed.null.independent_share`).
+        Independent entries that one of these is worth (`gapdrift.inference.null.independent_share`).
     explained : (entries,) array or float
         Standard deviations that are explained otherwise.
 
