@@ -6,7 +6,7 @@ import pytest
 from gapdrift.counting.functions import Axis, fit_functions
 from gapdrift.tables.encoding import encode
 from gapdrift.tables.schema import learn_schema
-from tests.observed import naive
+from tests.counting import naive_sums as naive
 
 rng = np.random.default_rng(5)
 EDGES = {

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from gapdrift.errors import StorageError
 from gapdrift.counting.counter import count
 from gapdrift.counting.functions import fit_functions
 from gapdrift.counting.regions import MAX_REGIONS, Regions, default_n_regions, fit_regions, nearest
+from gapdrift.errors import StorageError
 from gapdrift.tables.encoding import encode
 from gapdrift.tables.schema import learn_schema
-from tests.observed import naive
+from tests.counting import naive_sums as naive
 
 
 def test_rows_go_to_the_nearest_centre_over_their_observed_cells(kind):

@@ -2,12 +2,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from gapdrift.counting.counter import count
 from gapdrift.counting.evidence import Evidence
+from gapdrift.counting.functions import fit_functions
+from gapdrift.detectors.drift.batches import BatchStatistics
 from gapdrift.detectors.drift.reference import CATEGORY_RULE
 from gapdrift.detectors.usual import Usual, UsualJudge, usual_of
-from gapdrift.detectors.drift.batches import BatchStatistics
-from gapdrift.counting.counter import count
-from gapdrift.counting.functions import fit_functions
 from gapdrift.persistence.codec import pack_plain, unpack_plain
 from gapdrift.tables.encoding import encode
 from gapdrift.tables.frame import Table

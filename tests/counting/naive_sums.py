@@ -1,4 +1,4 @@
-"""What `gapdrift.observed` counts, in loops over cells: slow and obvious."""
+"""What `gapdrift.counting` counts, in loops over cells: slow and obvious."""
 
 import math
 from fractions import Fraction
