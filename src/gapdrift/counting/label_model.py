@@ -285,7 +285,7 @@ def _choose_bends(functions: Functions, block: Matrix, labels: Matrix) -> Indice
         strengths.append(strength / max(float(each.std()), 1e-9))
     strength = np.max(strengths, axis=0)
     best = np.argsort(-strength, kind="stable")[:MAX_BENDS]
-    return np.concatenate([products, waves])[best[strength[best] > LEAST_BEND]].astype(np.intp)
+    return np.asarray(np.concatenate([products, waves])[best[strength[best] > LEAST_BEND]])
 
 
 def _choose_columns(functions: Functions, x: Matrix, labels: Matrix, most: int) -> tuple[Indices, Indices]:

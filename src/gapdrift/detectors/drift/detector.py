@@ -10,7 +10,6 @@ from gapdrift._validation import check_columns, check_count, check_nonnegative, 
 from gapdrift.counting.regions import MAX_REGIONS
 from gapdrift.detectors.drift.labelled import LabelledReference, fit_labelled_reference
 from gapdrift.detectors.drift.reference import (
-    CATEGORY_RULE,
     MIN_WINDOW,
     DriftReference,
     DriftSettings,
@@ -164,13 +163,8 @@ class DriftDetector(ReferenceDetector):
             )
         if plan is not None:
             settings = replace(settings, ignore=(*settings.ignore, *plan.columns), told_of_order=False)
-        if settings.target is None:
-            return self._fit(reference, lambda table: fit_drift_reference(table, settings, rng), rng, plan)
-
-        def learn(table: Any) -> LabelledReference:
-            return fit_labelled_reference(table, settings, rng, fit_drift_reference, CATEGORY_RULE)
-
-        return self._fit(reference, learn, rng, plan)
+        learn = fit_drift_reference if settings.target is None else fit_labelled_reference
+        return self._fit(reference, lambda table: learn(table, settings, rng), rng, plan)
 
     def sensitivity(
         self,

@@ -1,11 +1,11 @@
 """The fitted reference of DriftDetector with a label: P(x), P(y) and P(y | x) apart."""
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,8 @@ from gapdrift._typing import Matrix, Vector
 from gapdrift.counting.evidence import Evidence
 from gapdrift.counting.functions import STEPS, Functions, fit_functions
 from gapdrift.counting.label_model import ConceptModel, count_concept, fit_concept
+from gapdrift.detectors.drift.batches import BatchStatistics
+from gapdrift.detectors.drift.reference import CATEGORY_RULE, DriftReference, DriftSettings, fit_drift_reference
 from gapdrift.errors import ParameterError
 from gapdrift.execution import MAX_LEARNED
 from gapdrift.inference.columns import category_test, number_test
@@ -27,9 +29,9 @@ from gapdrift.tables.encoding import Encoded, encode, probe_rows
 from gapdrift.tables.facts import Facts
 from gapdrift.tables.frame import Table
 from gapdrift.tables.histograms import HistogramAxis, find_facts
-from gapdrift.tables.schema import CategoryRule, Schema, learn_schema
+from gapdrift.tables.schema import Schema, learn_schema
 
-__all__ = ["Covariates", "LabelledReference", "fit_labelled_reference"]
+__all__ = ["LabelledReference", "fit_labelled_reference"]
 
 SHARES = {"values": 0.5, "concept": 0.4, "missingness": 0.1}
 """Shares of the false alarms of a verdict; what was not tested leaves its share to the others."""
@@ -39,25 +41,6 @@ LABEL_SHARES = {"covariates": 0.8, "label": 0.2}
 
 ROWS_AT_ONCE = 16_384
 """Rows that are encoded and counted at once."""
-
-
-class Covariates(Protocol):
-    """Reference of all columns but the label: a frozen dataclass."""
-
-    schema: Schema
-    functions: Functions
-    evidence: Evidence
-    notes: tuple[str, ...]
-    origin: str
-    min_effect: float
-
-    def count(self, table: Any) -> Evidence:
-        """Evidence of the rows of a table."""
-        ...
-
-    def test(self, window: Evidence, alpha: float) -> DriftResult:
-        """Result of the evidence of a window."""
-        ...
 
 
 class _Rows(NamedTuple):
@@ -78,7 +61,7 @@ class LabelledReference:
         Of all columns.
     place : int
         Of the label among them.
-    covariates : Covariates
+    covariates : DriftReference
         Of all columns but the label.
     label : Functions
         Of the label alone.
@@ -96,7 +79,7 @@ class LabelledReference:
 
     schema: Schema
     place: int
-    covariates: Any
+    covariates: DriftReference
     label: Functions
     concept: ConceptModel | None
     correction: Evidence
@@ -110,6 +93,15 @@ class LabelledReference:
         shares = list(self.covariates.missing_shares)
         shares.insert(self.place, _missing_share(self.evidence))
         return tuple(shares)
+
+    @property
+    def n_bins(self) -> int:
+        """Number of regions."""
+        return self.covariates.n_bins
+
+    def batch_statistics(self, basis: Mapping[str, Vector] | None = None) -> BatchStatistics:
+        """What is compared of batches: the covariates."""
+        return self.covariates.batch_statistics(basis)
 
     def count(self, table: Any) -> Evidence:
         """Evidence of the rows of a table."""
@@ -241,28 +233,11 @@ class LabelledReference:
         )
 
 
-def fit_labelled_reference(
-    table: Any,
-    settings: Any,
-    rng: np.random.Generator,
-    fit_covariates: Callable[[Table, Any, np.random.Generator], Any],
-    category_rule: CategoryRule,
-) -> LabelledReference:
-    """Reference of DriftDetector with a label: covariates, label, and how the one depends on the others.
-
-    Parameters
-    ----------
-    table : table
-    settings : dataclass
-        With ``target``, ``categories`` and ``ignore``.
-    rng : numpy.random.Generator
-    fit_covariates : callable
-        Reference of a table without the label.
-    category_rule : CategoryRule
-    """
+def fit_labelled_reference(table: Any, settings: DriftSettings, rng: np.random.Generator) -> LabelledReference:
+    """Reference of DriftDetector with a label: covariates, label, and how the one depends on the others."""
     source = Table.read(table)
     target, categories, ignore = settings.target, settings.categories, settings.ignore
-    schema = learn_schema(source, target=target, categories=categories, ignore=ignore, category_rule=category_rule)
+    schema = learn_schema(source, target=target, categories=categories, ignore=ignore, category_rule=CATEGORY_RULE)
     name = source.name_of(target)
     if len(schema.columns) == 1:
         raise ParameterError(
@@ -270,7 +245,7 @@ def fit_labelled_reference(
         )
     others = tuple(column for column in categories if source.name_of(column) != name)
     without = replace(settings, target=None, categories=others, ignore=(*ignore, target))
-    covariates, place = fit_covariates(source, without, rng), schema.names.index(name)
+    covariates, place = fit_drift_reference(source, without, rng), schema.names.index(name)
     labelled = np.flatnonzero(~source.column(name).missing)
     if len(labelled) > MAX_LEARNED:
         labelled = np.sort(rng.choice(labelled, MAX_LEARNED, replace=False, shuffle=False))
@@ -320,7 +295,7 @@ def _apart(rows: Encoded, schema: Schema, place: int) -> _Rows:
     return _Rows(covariates, Encoded(rows.values[:, own], rows.missing[:, [place]], tallies=label))
 
 
-def _part_of(evidence: Evidence, covariates: Covariates) -> Evidence:
+def _part_of(evidence: Evidence, covariates: DriftReference) -> Evidence:
     """What evidence tells of the covariates alone."""
     sums = {name: evidence.sums[name] for name in covariates.evidence.sums}
     facts, n_columns = evidence.facts, len(covariates.schema.columns)
