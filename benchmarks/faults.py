@@ -17,15 +17,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from gapdrift.counting.counter import count
 from gapdrift.counting.evidence import Evidence
+from gapdrift.counting.fact_finder import find_facts
+from gapdrift.counting.functions import fit_functions
+from gapdrift.detectors.drift.batches import BatchStatistics
 from gapdrift.detectors.drift.reference import CATEGORY_RULE
 from gapdrift.detectors.usual import UsualJudge, usual_of
-from gapdrift.detectors.drift.batches import BatchStatistics
-from gapdrift.counting.counter import count
-from gapdrift.counting.functions import fit_functions
 from gapdrift.tables.encoding import encode
 from gapdrift.tables.frame import Table
-from gapdrift.tables.histograms import HistogramAxis, find_facts
 from gapdrift.tables.schema import learn_schema
 
 YEARS, EVERY = 3, 3
@@ -81,11 +81,7 @@ class BatchDetector:
 
     def _count(self, week: pd.DataFrame) -> Evidence:
         rows = encode(Table.read(week), self._schema)
-        labels = [
-            (*column.categories, "(other)") if column.kind == "category" else () for column in self._schema.columns
-        ]
-        axes = tuple(HistogramAxis((), (), each) for each in labels)
-        return Evidence(len(rows), count(self._functions, rows), facts=find_facts(rows, axes, self._schema.owner))
+        return Evidence(len(rows), count(self._functions, rows), facts=find_facts(self._functions, rows))
 
     def p_value(self, week: pd.DataFrame) -> float:
         """p-value of a week among the others."""
