@@ -16,10 +16,12 @@ from scipy.stats import binom, ks_2samp
 
 import gapdrift as gd
 from gapdrift.cli.demo import SCENARIOS, run_demo
-from gapdrift.counting.functions import STEPS, wave
+from gapdrift.counting.functions import STEPS, fit_functions, wave
 from gapdrift.detectors.mdlfwf.membership import gaussian, triangular
 from gapdrift.inference.mean_weights import compare_mean_weights
 from gapdrift.inference.pearson import pearson
+from gapdrift.tables.encoding import encode
+from gapdrift.tables.schema import learn_schema
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt
@@ -247,7 +249,9 @@ def scores() -> Drawn:
 
 def scores_of(column: Any) -> Any:
     """Scores u of the numbers of a column, in standard deviations."""
-    axis = gd.DriftDetector(random_state=0).fit(column[:, None]).reference_.functions.axes[0]
+    table = column[:, None]
+    schema = learn_schema(table)
+    axis = fit_functions(encode(table, schema), schema).axes[0]
     return axis.steps[axis.codes_of(column), 0] / STEPS
 
 
