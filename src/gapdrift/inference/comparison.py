@@ -118,7 +118,8 @@ def _products(
     null: ReferenceNull, sides: tuple[Side, Side], kind: tuple[Indices, Indices], explained: Vector
 ) -> Products:
     first, second = kind
-    away = np.maximum(explained[first], explained[second])
+    # The rows with both are selected twice.
+    away = explained[first] + explained[second]
     return Products(kind, *product_entries(null.functions.variance, null.products, sides, *kind), away)
 
 
@@ -127,7 +128,7 @@ def _triples(null: ReferenceNull, sides: tuple[Side, Side], explained: Vector) -
     pair, third = triple_places(functions)
     first, second = functions.pairs[0][pair], functions.pairs[1][pair]
     means, rows = zip(*(side.of_three(pair, third) for side in sides), strict=True)
-    away = np.maximum(np.maximum(explained[first], explained[second]), explained[third])
+    away = explained[first] + explained[second] + explained[third]
     difference = means[1] - means[0]
     return Products((first, second, third), entries_of(difference, null.triples, *rows), difference / STEPS**3, away)
 

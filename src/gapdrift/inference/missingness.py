@@ -203,7 +203,10 @@ def conditions(null: ReferenceNull, sides: tuple[Side, Side], correlation: Matri
     tested = p_values < 1.0
     return Conditions(
         (places[0].shift, places[1].shift),
-        np.maximum(single.moved, np.sqrt((1.0 + RIDGE) * np.maximum(beyond, 0.0) * typical)),
+        np.maximum(
+            np.maximum(single.moved, np.sqrt((1.0 + RIDGE) * np.maximum(beyond, 0.0) * typical)),
+            _moved_in_common(single, sides),
+        ),
         both.moved,
         surely / (1.0 + surely),
         _selected(places, single.light),
@@ -321,6 +324,37 @@ def _changes(places: tuple[_Placed, ...], shape: EntryShape, others: Mask, wider
     plain = np.where(weights > 0.0, scores / np.where(weights > 0.0, weights, 1.0), 0.0)
     entries = Entries(plain.ravel(), np.zeros(plain.size), heavier.ravel(), weights.ravel())
     return _Changes(scores, weights, guarded, light, factor, entries)
+
+
+def _moved_in_common(changes: _Changes, sides: tuple[Side, Side]) -> Vector:
+    """Largest shift along functions that select cells of many columns, on average over these: (inputs,).
+
+    None of the columns need show it by itself. The mean square of k standardised shifts, whose columns are missing
+    together with the correlation R, is 1 on average, and varies by 2 sum R^2 / k^2.
+    """
+    taking_part = (changes.light > 0.0).astype(float)
+    number = np.maximum(taking_part.sum(axis=1), 1.0)
+    mean_square = (changes.guarded**2).sum(axis=1) / number
+    together = _missing_together(sides) ** 2
+    deviation = np.sqrt(2.0 * ((taking_part @ together) * taking_part).sum(axis=1)) / number
+    largest_by_chance = np.sqrt(2.0 * np.log(max(len(number), 2)))
+    beyond = np.maximum(mean_square - 1.0 - largest_by_chance * deviation, 0.0)
+    found: Vector = np.sqrt(beyond[:, None] * changes.factor * taking_part).max(axis=0, initial=0.0)
+    return found
+
+
+def _missing_together(sides: tuple[Side, Side]) -> Matrix:
+    """Correlation of being missing of two columns, the stronger one of both sides: (inputs, inputs)."""
+    found = []
+    for side in sides:
+        both = side.together / max(side.n_rows, 1)
+        share = np.diag(both)
+        spread = np.sqrt(np.maximum(share * (1.0 - share), 0.0))
+        scale = np.outer(spread, spread)
+        found.append(np.where(scale > 0.0, (both - np.outer(share, share)) / np.where(scale > 0.0, scale, 1.0), 0.0))
+    stronger: Matrix = np.where(np.abs(found[0]) > np.abs(found[1]), *found)
+    np.fill_diagonal(stronger, 1.0)
+    return stronger
 
 
 def _joined(one: Entries, two: Entries) -> Entries:

@@ -176,14 +176,24 @@ def _of_indicators(
 
 
 def indicator_products(one: Vector, two: Vector, covariance: Vector) -> tuple[Vector, Vector]:
-    """Variance and excess kurtosis of the product of two centred indicators of these shares and this covariance."""
+    """Variance and excess kurtosis of the product of two centred indicators of these shares and this covariance.
+
+    At least those of independent indicators: two rare ones that never met would seem never to meet.
+    """
+    found = [_moments_of_indicators(one, two, each) for each in (covariance, np.zeros_like(covariance))]
+    variance, kurtosis = np.maximum(*found)
+    return variance, kurtosis
+
+
+def _moments_of_indicators(one: Vector, two: Vector, covariance: Vector) -> Matrix:
+    """Variance and excess kurtosis: (2, products)."""
     both = np.clip(one * two + covariance, 0.0, np.minimum(one, two))
     shares = np.stack([both, one - both, two - both, np.maximum(1.0 - one - two + both, 0.0)])
     values = np.stack([(1.0 - one) * (1.0 - two), -(1.0 - one) * two, -one * (1.0 - two), one * two])
     values = values - (shares * values).sum(axis=0)
     variance = (shares * values**2).sum(axis=0)
     kurtosis = (shares * values**4).sum(axis=0) / np.maximum(variance, 1e-12) ** 2 - 3.0
-    return variance, kurtosis
+    return np.stack([variance, np.where(variance > 1e-12, kurtosis, 0.0)])
 
 
 def products_together(
@@ -226,7 +236,7 @@ def products_together(
     difference = (covariances[1] - covariances[0]) / np.outer(deviation, deviation) / np.sqrt(scale)
     # What is explained is known in standard deviations of each product.
     varies = np.sqrt(shape.variance)
-    away = np.maximum.outer(explained[columns], explained[columns])
+    away = np.add.outer(explained[columns], explained[columns])
     weights = weights / (1.0 + away**2)
     scores = shrunk(difference / varies, away) * varies * weights
     share_r, share_w = one / scale, two / scale
