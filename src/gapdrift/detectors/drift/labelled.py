@@ -16,6 +16,7 @@ from gapdrift.counting.evidence import Evidence
 from gapdrift.counting.fact_finder import find_facts
 from gapdrift.counting.functions import STEPS, Functions, fit_functions
 from gapdrift.counting.label_model import ConceptModel, count_concept, fit_concept
+from gapdrift.detectors.describing import ColumnCounts, describe_column
 from gapdrift.detectors.drift.batches import BatchStatistics
 from gapdrift.detectors.drift.reference import CATEGORY_RULE, DriftReference, DriftSettings, fit_drift_reference
 from gapdrift.errors import ParameterError
@@ -28,7 +29,7 @@ from gapdrift.inference.pearson import SMALLEST_P
 from gapdrift.persistence.records import expect, expecting, stored
 from gapdrift.results import DriftResult, FeatureFinding, Finding
 from gapdrift.tables.encoding import Encoded, encode, probe_rows
-from gapdrift.tables.facts import Facts
+from gapdrift.tables.facts import Facts, empty_facts
 from gapdrift.tables.frame import Table
 from gapdrift.tables.schema import Schema, learn_schema
 
@@ -91,7 +92,7 @@ class LabelledReference:
     @property
     def missing_shares(self) -> tuple[float, ...]:
         """Share of missing cells of each column of the reference."""
-        shares = list(self.covariates.missing_shares)
+        shares = list(self._compared.missing_shares)
         shares.insert(self.place, _missing_share(self.evidence))
         return tuple(shares)
 
@@ -99,6 +100,11 @@ class LabelledReference:
     def n_bins(self) -> int:
         """Number of regions."""
         return self.covariates.n_bins
+
+    @property
+    def _compared(self) -> DriftReference:
+        """The covariates, with the evidence of the rows that windows are compared with."""
+        return replace(self.covariates, evidence=_part_of(self.evidence, self.covariates))
 
     def batch_statistics(self, basis: Mapping[str, Vector] | None = None) -> BatchStatistics:
         """What is compared of batches: the covariates."""
@@ -147,7 +153,7 @@ class LabelledReference:
     def test(self, window: Evidence, alpha: float) -> DriftResult:
         """Result of the evidence of a window against that of the reference."""
         window.check_like(self.evidence)
-        covariates = replace(self.covariates, evidence=_part_of(self.evidence, self.covariates))
+        covariates = self._compared
         found: DriftResult = covariates.test(_part_of(window, covariates), alpha)
         label, concept = self._test_label(window), self._test_concept(window)
         values = _values(replace(found.values, name="covariates"), label)
@@ -216,8 +222,7 @@ class LabelledReference:
             effect_size=label.effect_size or 0.0,
             tested=tested,
             effect_unit=unit if tested else "",
-            observed_reference=round(_cells(self.evidence).sum()),
-            observed_window=round(_cells(window).sum()),
+            **describe_column(column, self._counts_of(self.evidence), self._counts_of(window)),
         )
         found = [*covariates[: self.place], own, *covariates[self.place :]]
         adjusted = holm(np.array([feature.p_value for feature in found])).tolist()
@@ -225,6 +230,11 @@ class LabelledReference:
             replace(feature, adjusted_p_value=p_value if feature.tested else 1.0)
             for feature, p_value in zip(found, adjusted, strict=True)
         )
+
+    def _counts_of(self, evidence: Evidence) -> ColumnCounts:
+        """Counts of the label."""
+        facts = evidence.facts or empty_facts(1)
+        return ColumnCounts(self.label.axes[0], _cells(evidence), *facts.of_column(-1))
 
 
 def fit_labelled_reference(table: Any, settings: DriftSettings, rng: np.random.Generator) -> LabelledReference:
