@@ -17,13 +17,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from gapdrift.counting.counter import count
 from gapdrift.counting.evidence import Evidence
 from gapdrift.counting.fact_finder import find_facts
+from gapdrift.counting.functions import fit_functions
+from gapdrift.detectors.drift.batches import BatchStatistics
 from gapdrift.detectors.drift.reference import CATEGORY_RULE
 from gapdrift.detectors.usual import UsualJudge, usual_of
-from gapdrift.detectors.drift.batches import BatchStatistics
-from gapdrift.counting.counter import count
-from gapdrift.counting.functions import fit_functions
 from gapdrift.tables.encoding import encode
 from gapdrift.tables.frame import Table
 from gapdrift.tables.schema import learn_schema

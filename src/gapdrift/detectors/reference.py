@@ -195,9 +195,8 @@ class ReferenceDetector(Detector):
 
         With batches, drift and p-values are about the usual variation between them.
 
-        A category that the reference has once counts as unseen in the reference, and as itself in a window; and of a
-        small reference only one half may be compared. The very rows of the reference are recognised, so that this
-        makes no difference between them and themselves.
+        A category that the reference has once counts as unseen in the reference, and as itself in a window. The very
+        rows of the reference are recognised, so that this makes no difference between them and themselves.
         """
         window, reference = without_calendar(evidence), self.reference_
         if self.itself_ and _digest(window) == self.itself_:
@@ -374,8 +373,7 @@ class ReferenceDetector(Detector):
     def _recognise(self, rows: Any) -> Self:
         """Remember what the rows of the reference are like when they are counted as a window."""
         has_singletons = any(column.singletons for column in self.schema_.columns)
-        is_half = self.evidence_.n_rows < Table.read(rows).n_rows
-        self.itself_ = _digest(self.reference_.count(rows)) if has_singletons or is_half else ""
+        self.itself_ = _digest(self.reference_.count(rows)) if has_singletons else ""
         return self
 
     def _fit_batches(self, rows: Any, learn: Callable[[Any], Any], rng: np.random.Generator, plan: BatchPlan) -> Self:

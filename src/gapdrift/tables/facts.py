@@ -177,13 +177,13 @@ def hash_text(text: str) -> int:
     return zlib.crc32(data) << 32 | zlib.crc32(data, 0xFFFF)
 
 
-def mixers(n_columns: int, seed: int = 20_002) -> Codes:
-    """Odd numbers of 64 bits, always the same ones for a seed.
+def mixers(n_columns: int) -> Codes:
+    """Odd numbers of 64 bits, always the same ones.
 
     What tells a row from others is a sum over its columns, each times such a number, modulo 2^64. They are drawn at
     random: with numbers in a progression the cells of categories would add up to the same in many ways.
     """
-    drawn = np.random.default_rng(seed).integers(2**63, size=n_columns, dtype=np.uint64)
+    drawn = np.random.default_rng(20_002).integers(2**63, size=n_columns, dtype=np.uint64)
     return np.asarray(2 * drawn + 1, dtype=np.uint64)
 
 

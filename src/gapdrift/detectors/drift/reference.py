@@ -14,13 +14,13 @@ from gapdrift.counting.evidence import Evidence
 from gapdrift.counting.functions import Functions, fit_functions
 from gapdrift.counting.regions import Regions, default_n_regions, fit_regions
 from gapdrift.counting.sums import Side
-from gapdrift.detectors.drift.batches import BatchStatistics
 from gapdrift.detectors.describing import (
     counts_of,
     describe_column,
     describe_regions,
     share_of_copies,
 )
+from gapdrift.detectors.drift.batches import BatchStatistics
 from gapdrift.detectors.drift.pairs import pair_findings
 from gapdrift.errors import InputError
 from gapdrift.execution import MAX_LEARNED, sample_note

@@ -25,7 +25,6 @@ from gapdrift.inference.pearson import MIN_EXPECTED, expected_frequencies, pears
 from gapdrift.models.imputation import FittedImputer, Imputer, fit_imputers, impute
 from gapdrift.models.partition import (
     ROWS_PER_BIN,
-    ObservedBins,
     Partition,
     bins_of_others,
     default_n_bins,
@@ -395,19 +394,18 @@ def _bin_findings(reference: FuzzyReference, window: Evidence, finding: Finding)
     contributions = finding.contributions or (None,) * len(reference.partition)
     observed = observe_bins(own.sums["bin_totals"], own.sums["bin_cells"])
     return tuple(
-        BinFinding(_describe_bin(observed, index, reference.schema), float(old), float(new), contribution)
-        for index, (old, new, contribution) in enumerate(zip(before, after, contributions, strict=True))
+        BinFinding(_describe_bin(means, reference.schema), float(old), float(new), contribution)
+        for means, old, new, contribution in zip(observed, before, after, contributions, strict=True)
     )
 
 
-def _describe_bin(observed: ObservedBins, number: int, schema: Schema) -> dict[str, float | str]:
+def _describe_bin(means: Vector, schema: Schema) -> dict[str, float | str]:
     """Observed cells of the rows in a bin, by column: their mean, or the category that is most frequent there."""
     described: dict[str, float | str] = {}
     for index, column in enumerate(schema.columns):
-        own = schema.owner == index
-        if column.kind == "empty" or not observed.is_seen[number][own].all():
+        entries = means[schema.owner == index]
+        if column.kind == "empty" or np.isnan(entries).any():
             continue
-        entries = observed.means[number][own]
         described[column.name] = (
             float(entries[0]) if column.kind == "number" else column.category_at(int(entries.argmax()))
         )
