@@ -5,8 +5,9 @@ from hypothesis import strategies as st
 from scipy.special import ndtr
 
 import gapdrift as gd
-from gapdrift.inference.findings import combine_verdict, holm
+from gapdrift.inference.findings import combine_verdict, feature_tests, holm, missingness_finding, values_finding
 from gapdrift.results import Finding
+from tests.inference.conftest import draw, is_uniform
 
 
 def finding(p_value):
@@ -36,6 +37,41 @@ def test_without_gaps_the_values_decide():
     assert combine_verdict(finding(0.03), None) == 0.03
     assert combine_verdict(finding(1e-320), None) == 1e-320
     assert combine_verdict(finding(1e-320), finding(0.5)) > 0
+
+
+def test_parts_are_those_that_were_tested(unchanged):
+    values, missingness = values_finding(unchanged[0]), missingness_finding(unchanged[0])
+    assert [part.name for part in values.parts] == ["location", "dependence", "interactions", "distributions"]
+    assert [part.name for part in missingness.parts] == ["rates", "patterns", "conditions"]
+    assert missingness.effect_size == pytest.approx(0.2, abs=0.1)
+    assert missingness.p_value < 1e-9
+
+
+def test_values_hold_their_level_where_more_cells_are_missing(unchanged):
+    assert is_uniform([values_finding(each).p_value for each in unchanged])
+
+
+def test_without_missing_cells_there_is_no_missingness(fit, rng):
+    assert missingness_finding(fit(rng.normal(size=(100, 2))).compare(rng.normal(size=(100, 2)))) is None
+
+
+def test_a_product_is_laid_to_its_two_columns(fit, rng):
+    window = draw(1_000, rng)
+    window[:, 3] = window[rng.permutation(1_000), 3]
+    found = feature_tests(fit(draw(1_000, rng)).compare(window))
+    assert found.p_values[3] == found.p_values.min()
+    assert found.by_product[3]
+    assert found.p_values[3] < 1e-6
+    # About the change of a correlation of 0.3, which the square of the score of a rounded column is part of.
+    assert found.effects[3] == pytest.approx(0.3, abs=0.15)
+
+
+def test_a_column_that_moved_is_blamed_by_its_own_values(fit, rng):
+    window = draw(1_000, rng)
+    window[:, 3] += 1.0
+    found = feature_tests(fit(draw(1_000, rng)).compare(window))
+    assert (found.p_values < 0.001).tolist() == [False, False, False, True, False]
+    assert not found.by_product[3]
 
 
 def test_what_changed_conditions_explain_is_not_made_much_of_by_an_inverse():

@@ -1,7 +1,7 @@
 """Laws of continuity: nothing small switches a test on or off.
 
 Averaged over 20 seeds, the logarithm of a p-value of the values below 1e-5 moves by less than a third of itself, or by
-less than 1.5 where that is more. The one switch by width, from 10 to 11 columns, where products of three end, is exempt.
+less than 1.5 where that is more. Exempt is the one switch by width: products of three end at ten columns.
 """
 
 import numpy as np
