@@ -12,7 +12,6 @@ from gapdrift.counting.functions import STEPS
 from gapdrift.counting.sums import Side
 from gapdrift.inference.blocks import (
     LEAST_IN_SUM,
-    LEAST_WEIGHT,
     Entries,
     EntryShape,
     Moments,
@@ -319,7 +318,7 @@ def _changes(places: tuple[_Placed, ...], shape: EntryShape, others: Mask, wider
     light = _well_known(known & (factor > 0.0), np.maximum(before.lost, after.lost), kurtosis)
     guarded = light * (after.shift - before.shift) / np.sqrt(np.maximum(factor, 1e-12))
     heavier = (kurtosis + 1.5 * shape.skewness[:, None] ** 2) / np.maximum(telling, 1.0)
-    plain = np.where(weights > 0.0, scores / np.maximum(weights, LEAST_WEIGHT), 0.0)
+    plain = np.where(weights > 0.0, scores / np.where(weights > 0.0, weights, 1.0), 0.0)
     entries = Entries(plain.ravel(), np.zeros(plain.size), heavier.ravel(), weights.ravel())
     return _Changes(scores, weights, guarded, light, factor, entries)
 
@@ -380,7 +379,7 @@ def _together(
 ) -> tuple[Vector, Vector]:
     """p-value of all changes of each column together, and by how much their whitened sum is beyond chance."""
     rows = sides[0].rows + sides[1].rows
-    used = np.flatnonzero((weights > LEAST_WEIGHT).any(axis=1))
+    used = np.flatnonzero((weights > 0.0).any(axis=1))
     if len(used) < 2:
         return np.ones(scores.shape[1]), np.zeros(scores.shape[1])
     own = (correlation * attenuation(rows))[np.ix_(used, used)]
