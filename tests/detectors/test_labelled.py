@@ -51,6 +51,12 @@ def test_rows_of_the_reference_are_no_drift(fitted, kind):
     assert found.concept.p_value > 0.5
 
 
+def test_classes_that_the_reference_has_once_are_counted_alike_on_both_sides():
+    rows = draw(0, kind="class").assign(y=lambda frame: [f"once {n}" if n < 5 else y for n, y in enumerate(frame["y"])])
+    label = gd.DriftDetector(random_state=0, target="y").fit(rows).test(pd.concat([rows, rows])).values.parts[1]
+    assert (label.name, label.effect_size) == ("label", 0.0)
+
+
 def test_a_concept_that_changes_is_not_laid_to_the_covariates(fitted, kind):
     found = fitted.test(draw(2, change="concept", kind=kind))
     assert found.drift is True

@@ -21,7 +21,7 @@ from gapdrift.detectors.drift.batches import BatchStatistics
 from gapdrift.detectors.drift.reference import CATEGORY_RULE, DriftReference, DriftSettings, fit_drift_reference
 from gapdrift.errors import ParameterError
 from gapdrift.execution import MAX_LEARNED
-from gapdrift.inference.columns import category_test, number_test
+from gapdrift.inference.columns import category_counts, category_test, number_test
 from gapdrift.inference.combination import sidak
 from gapdrift.inference.concept import concept_finding
 from gapdrift.inference.findings import holm
@@ -175,7 +175,9 @@ class LabelledReference:
         if self.label.is_number[0]:
             test = number_test(before, after, self.label.axes[0].steps[:, 0] / STEPS, 0.0)
         else:
-            test = category_test(before, after, 0.0)
+            tallies = [self._counts_of(side).tally for side in (self.evidence, window)]
+            categories = self.schema.columns[self.place].categories
+            test = category_test(*category_counts(categories, (before, after), tallies), 0.0)
         if test is None or not test.can_alarm:
             reason = f"{after.sum():.0f} row(s) of the window and {before.sum():.0f} of the reference have a label."
             return Finding("label", None, None, 1.0, None, reason=f"{reason} That is too few to compare them.")
@@ -241,6 +243,7 @@ def fit_labelled_reference(table: Any, settings: DriftSettings, rng: np.random.G
     """Reference of DriftDetector with a label: covariates, label, and how the one depends on the others."""
     source = Table.read(table)
     target, categories, ignore = settings.target, settings.categories, settings.ignore
+    assert target is not None  # a label is what this is about
     schema = learn_schema(source, target=target, categories=categories, ignore=ignore, category_rule=CATEGORY_RULE)
     name = source.name_of(target)
     if len(schema.columns) == 1:
