@@ -12,14 +12,16 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
-from scipy.stats import binom, ks_2samp, norm
+from scipy.stats import binom, ks_2samp
 
 import gapdrift as gd
 from gapdrift.cli.demo import SCENARIOS, run_demo
+from gapdrift.counting.functions import STEPS, fit_functions, wave
 from gapdrift.detectors.mdlfwf.membership import gaussian, triangular
 from gapdrift.inference.mean_weights import compare_mean_weights
 from gapdrift.inference.pearson import pearson
-from gapdrift.models.normal_scores import fit_normal_scores
+from gapdrift.tables.encoding import encode
+from gapdrift.tables.schema import learn_schema
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt
@@ -234,63 +236,38 @@ def _wald(reference: Any, window: Any) -> float:
 def scores() -> Drawn:
     """A skewed column with an outlier, and its normal scores."""
     rng = np.random.default_rng(4)
-    column = np.append(rng.lognormal(0, 1.0, 999), 400.0)[:, None]
-    fitted = fit_normal_scores(column, np.array([True]))
+    column = np.append(rng.lognormal(0, 1.0, 999), 400.0)
     figure, (left, middle, right) = plt.subplots(1, 3, figsize=(9, 2.8))
-    left.hist(column[:, 0], 60, color=BLUE)
+    left.hist(column, 60, color=BLUE)
     left.set(title="income, say: one of 400", yticks=[])
-    middle.plot(np.sort(column[:, 0]), fitted.transform(np.sort(column, axis=0))[:, 0], color=ORANGE)
-    middle.set(xscale="log", title="normal score of its rank", xlabel="value")
-    right.hist(fitted.transform(column)[:, 0], 30, color=BLUE)
+    middle.plot(np.sort(column), scores_of(np.sort(column)), color=ORANGE)
+    middle.set(xscale="log", title="u: normal score of its rank", xlabel="value")
+    right.hist(scores_of(column), 30, color=BLUE)
     right.set(title="scores", yticks=[])
     return figure, {}
 
 
-def hot_deck() -> Drawn:
-    """Expected values are too narrow; with residuals of donors they have the right spread."""
-    rng = np.random.default_rng(5)
-    first = rng.normal(size=3_000)
-    second = 0.7 * first + np.sqrt(1 - 0.49) * rng.normal(size=3_000)
-    hidden = rng.random(3_000) < 0.5
-    expected = 0.7 * first[hidden]
-    residuals = (second - 0.7 * first)[~hidden]
-    drawn = expected + rng.choice(residuals, hidden.sum())
-    figure, panels = plt.subplots(1, 3, figsize=(9, 2.8), sharex=True, sharey=True)
-    titles = "true values", "expected values", "expected + a donor's residual"
-    for axes, values, title in zip(panels, (second[hidden], expected, drawn), titles, strict=True):
-        axes.scatter(first[~hidden][:400], second[~hidden][:400], s=4, color="#cdd9e5")
-        axes.scatter(first[hidden][:400], values[:400], s=4, color=BLUE)
-        axes.set_title(f"{title}\nstandard deviation {values.std():.2f}")
-    return figure, {}
+def scores_of(column: Any) -> Any:
+    """Scores u of the numbers of a column, in standard deviations."""
+    table = column[:, None]
+    schema = learn_schema(table)
+    axis = fit_functions(encode(table, schema), schema).axes[0]
+    return axis.steps[axis.codes_of(column), 0] / STEPS
 
 
-def matched_filter() -> Drawn:
-    """Differences of all correlations when one changes: plain, and matched to their own correlation."""
+def bent() -> Drawn:
+    """A column that follows the size of another one: no correlation of u, but one of w with u."""
     rng = np.random.default_rng(6)
-    covariance = np.full((4, 4), 0.6) + 0.4 * np.eye(4)
-    changed = covariance.copy()
-    changed[0, 1] = changed[1, 0] = 0.4
-    pairs = [(i, j) for i in range(4) for j in range(i, 4)]
-
-    def products(matrix: Any, n: int) -> Any:
-        rows = rng.multivariate_normal(np.zeros(4), matrix, n)
-        return np.column_stack([rows[:, i] * rows[:, j] for i, j in pairs])
-
-    reference, window = products(covariance, 1_000), products(changed, 1_000)
-    pooled = np.vstack([reference - reference.mean(0), window - window.mean(0)])
-    z = (window.mean(0) - reference.mean(0)) / np.sqrt(pooled.var(0) * 2 / 1_000)
-    inverse = np.linalg.inv(np.corrcoef(pooled.T))
-    matched = inverse @ z / np.sqrt(np.diag(inverse))
-    figure, panels = plt.subplots(1, 2, figsize=(8.5, 2.8), sharey=True)
-    names = [f"{i + 1}, {j + 1}" for i, j in pairs]
-    for axes, values, title in zip(
-        panels, (z, matched), ("differences z of products", "matched filter R⁻¹ z"), strict=True
-    ):
-        places = np.arange(len(names))
-        axes.bar(places, np.abs(values), color=[ORANGE if name == "1, 2" else GREY for name in names])
-        axes.set_xticks(places, names)
-        axes.axhline(norm.isf(0.025 / len(names)), color="#333", lw=0.8, ls=":")
-        axes.set(title=title, xlabel="pair of columns")
+    first = rng.normal(size=1_000)
+    second = np.abs(first) + 0.4 * rng.normal(size=1_000)
+    u, v = scores_of(first), scores_of(second)
+    w = wave(STEPS * u) / STEPS
+    figure, panels = plt.subplots(1, 2, figsize=(8.5, 2.9), sharey=True)
+    for axes, values, name in zip(panels, (u, w), ("u", "w"), strict=True):
+        axes.plot(values, v, "o", ms=2.5, color=BLUE)
+        correlation = np.corrcoef(values, v)[0, 1]
+        axes.set(title=f"correlation {correlation:.2f}", xlabel=f"{name} of the first column")
+    panels[0].set_ylabel("u of the second column")
     return figure, {}
 
 
@@ -396,10 +373,10 @@ def flow() -> Drawn:
     steps = [
         ("any table\nCSV, pandas, ...", "tables, files"),
         ("matrix\nNaN = missing", "tables"),
-        ("normal scores,\nexpected values", "models"),
-        ("statistics\nof each row", "counting"),
+        ("codes of cells", "counting"),
+        ("u, w, o and\ntheir products", "counting"),
         ("evidence\n= sums", "counting"),
-        ("contrast with\nthe reference", "inference"),
+        ("tests against\nthe reference", "inference"),
         ("findings,\nDriftResult", "results"),
         ("report, history,\nservice", "results, streaming"),
     ]
@@ -434,8 +411,7 @@ FIGURES: dict[str, Callable[[], Drawn]] = {
     "memberships": memberships,
     "chi-square": chi_square,
     "scores": scores,
-    "hot-deck": hot_deck,
-    "matched-filter": matched_filter,
+    "bent": bent,
     "mechanisms": mechanisms,
     "batches": batches,
     "false-alarms": false_alarms,

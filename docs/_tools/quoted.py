@@ -11,15 +11,7 @@ from docs._tools.results import mean, read
 
 def quotes(folder: Path) -> dict[str, str]:
     """Figures by the names under which pages quote them."""
-    return (
-        calibration(folder)
-        | drawn(folder)
-        | power(folder)
-        | lines(folder)
-        | peers(folder)
-        | service(folder)
-        | time(folder)
-    )
+    return calibration(folder) | power(folder) | peers(folder) | service(folder) | time(folder)
 
 
 def calibration(folder: Path) -> dict[str, str]:
@@ -31,24 +23,7 @@ def calibration(folder: Path) -> dict[str, str]:
         "calibration_trials": f"{trials:,}",
         "calibration_command": f"`{command} --csv benchmarks/results/calibration.csv`",
         "calibration_scatter": f"{math.sqrt(0.05 * 0.95 / trials):.3f}",
-        **{f"limit_{name}": _limit(rows, case) for name, case in LIMITS.items()},
     }
-
-
-LIMITS = {"waves": "limit MCAR to waves of a column", "together": "limit MCAR to two of twelve columns"}
-"""Cases of missing cells that the detector does not recognise."""
-
-
-def _limit(rows: list[dict[str, str]], name: str) -> str:
-    row = next(row for row in rows if row["case"] == name)
-    return f"{float(row['values 0.05']):.3f} in {row['trials']} trials"
-
-
-def drawn(folder: Path) -> dict[str, str]:
-    """The furthest off of the worst tenth of the drawn cases, at either alpha."""
-    again = [row for row in read(folder / "drawn-nulls.csv") if row["phase"] == "again"]
-    lowest, highest = min(float(row["0.05"]) for row in again), max(float(row["0.01"]) for row in again)
-    return {"drawn_lowest_05": f"{lowest:.3f}", "drawn_highest_01": f"{highest:.3f}"}
 
 
 def power(folder: Path) -> dict[str, str]:
@@ -65,12 +40,6 @@ def power(folder: Path) -> dict[str, str]:
         "power_away": f"{away:.3f}",
         "power_away_bar": _reached(away <= 0.03),
     }
-
-
-def lines(folder: Path) -> dict[str, str]:
-    """The drift that gapdrift finds least of."""
-    falls = next(row for row in read(folder / "lines-drifts.csv") if row["case"] == "one of six correlations")
-    return {"correlation_found": f"{float(falls['gapdrift']):.2f}"}
 
 
 def peers(folder: Path) -> dict[str, str]:

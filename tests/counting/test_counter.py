@@ -8,6 +8,7 @@ from gapdrift.counting import counter
 from gapdrift.counting.counter import count, count_table, zeros
 from gapdrift.counting.functions import fit_functions
 from gapdrift.counting.regions import fit_regions
+from gapdrift.counting.sums import Side
 from gapdrift.errors import InputError
 from gapdrift.tables.encoding import Encoded, encode
 from gapdrift.tables.schema import learn_schema
@@ -176,3 +177,12 @@ def test_machine_code_is_for_many_rows_and_where_there_is_numba(monkeypatch):
     assert counter.machine_code(counter.COMPILED_ROWS) == "gapdrift.counting.compiled"
     assert counter.machine_code(1) == "gapdrift.counting.compiled"
     counter._compiled.cache_clear()
+
+
+def test_cells_of_a_column_without_values_in_the_reference_are_observed_ones_all_the_same():
+    reference, window = ({"x": np.sqrt(np.arange(40.0)), "e": [value] * 40} for value in (None, 1.0))
+    schema = learn_schema(reference)
+    functions = fit_functions(encode(reference, schema), schema)
+    before, after = (Side(functions, count_table(each, schema, functions)) for each in (reference, window))
+    assert (before.missing.tolist(), after.missing.tolist()) == ([0.0, 40.0], [0.0, 0.0])
+    assert (np.diag(before.together).tolist(), np.diag(after.together).tolist()) == ([40.0, 0.0], [40.0, 40.0])

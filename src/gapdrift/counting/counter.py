@@ -167,10 +167,9 @@ class Counter:
     def add(self, rows: Encoded | Matrix) -> None:
         """Add rows; an array has numbers only, NaN where missing."""
         for part in _parts(rows, self._chunk):
-            values = part.values if isinstance(part, Encoded) else part
-            block = self._block[:, : len(values)]
-            self._fill(values, block)
-            for start in range(0, len(values), EXACT_ROWS):
+            block = self._block[:, : len(part)]
+            self._fill(part, block)
+            for start in range(0, len(part), EXACT_ROWS):
                 self._add_block(block[:, start : start + EXACT_ROWS])
 
     def add_codes(self, codes: NDArray[np.uint16]) -> None:
@@ -187,15 +186,16 @@ class Counter:
         self.sums["cells"][first:last] += np.bincount(codes, minlength=last - first)
         self._functions.fill(place, codes, block)
 
-    def _fill(self, values: Matrix, block: Single) -> None:
+    def _fill(self, rows: Encoded | Matrix, block: Single) -> None:
         """Count the codes of some rows, and write their functions into a block of [u | w | o]'."""
         functions, cells = self._functions, self.sums["cells"]
         if self._code is not None:
             counts = np.zeros(len(cells), dtype=np.int64)
+            values = rows.values if isinstance(rows, Encoded) else rows
             self._code.fill_numbers(values, *functions.packed, counts, block)
             cells += counts
         for place in self._others:
-            self._write(place, functions.codes_of(place, values), block)
+            self._write(place, functions.codes_of(place, rows), block)
 
     def _add_block(self, block: Single) -> None:
         functions, sums = self._functions, self.sums

@@ -306,12 +306,16 @@ class Functions:
         """Code of each cell: (input columns, rows)."""
         found = np.empty((len(self.axes), len(rows)), dtype=np.uint16)
         for place in range(len(self.axes)):
-            found[place] = self.codes_of(place, rows.values)
+            found[place] = self.codes_of(place, rows)
         return found
 
-    def codes_of(self, place: int, values: Matrix) -> Indices:
-        """Code of each cell of one input column, out of all matrix columns: (rows,)."""
+    def codes_of(self, place: int, rows: Encoded | Matrix) -> Indices:
+        """Code of each cell of one input column: (rows,)."""
+        values = rows.values if isinstance(rows, Encoded) else rows
         first, last = np.searchsorted(self.owner, [place, place + 1])
+        if first == last and isinstance(rows, Encoded):
+            # Of a column without a value in the reference it is only known which cells are missing.
+            return rows.missing[:, place].astype(np.intp)
         own = values[:, first:last]
         if self.is_number[place]:
             return self.axes[place].codes_of(np.ascontiguousarray(own[:, 0]))
@@ -388,8 +392,10 @@ def _make_grid(edges: Vector) -> Grid:
 
 
 def _category_axis(present: Matrix) -> Axis:
-    """Axis of categories, one matrix column of 0 and a positive number each."""
+    """Axis of categories, one matrix column of 0 and a positive number each; of an empty column, a code without u."""
     width = present.shape[1]
+    if not width:
+        return Axis(np.zeros(0), np.zeros((1, 0), dtype=np.intp))
     share = (present > 0).mean(axis=0) if len(present) else np.zeros(width)
     steps = np.rint(CATEGORY_STEPS * (np.eye(width) - share)).astype(np.intp)
     return Axis(np.zeros(0), steps.reshape(width, width))

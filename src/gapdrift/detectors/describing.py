@@ -150,7 +150,7 @@ def make_histogram(column: Column, reference: ColumnCounts, window: ColumnCounts
     """Histogram of one column on both sides, as shares of the observed cells; None where there is nothing to show."""
     sides = reference, window
     totals = reference.n_observed, window.n_observed
-    if not any(totals):
+    if column.kind == "empty" or not any(totals):
         return None
     if not len(reference.axis.shown):
         return _labelled(column, sides, totals)

@@ -1,1 +1,1 @@
-"""What is learned of a reference: imputers, partitions, regression trees."""
+"""What is learned of a reference: imputation, partitions, forests; and a Gaussian model for the experiments."""

@@ -202,8 +202,8 @@ class DriftDetector(ReferenceDetector):
 
         Notes
         -----
-        Takes seconds for each column. Columns depend on each other as by the Gaussian model of their scores, cells are
-        missing at random, and rounded numbers stay rounded when their mean is changed. The power is that over the
+        Takes seconds for each column. Windows have jointly normal scores with the correlations of the reference, cells
+        are missing at random, and rounded numbers stay rounded when their mean is changed. The power is that over the
         references that this one might have been: each window is drawn from a truth that differs from the reference as
         another sample of its size would, since the mean of 500 rows is itself known to 0.04 standard deviations only.
 
