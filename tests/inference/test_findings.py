@@ -1,14 +1,13 @@
 import numpy as np
 import pytest
-from gapdrift.inference.parts import merge_bins
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import ndtr
 
 import gapdrift as gd
-from gapdrift.inference.comparison import reference_error
-from gapdrift.inference.findings import combine_verdict, holm
+from gapdrift.inference.findings import combine_verdict, feature_tests, holm, missingness_finding, values_finding
 from gapdrift.results import Finding
+from tests.inference.conftest import draw, is_uniform
 
 
 def finding(p_value):
@@ -26,16 +25,6 @@ def test_holm_equals_its_definition(p_values):
     np.testing.assert_allclose(holm(array), expected)
 
 
-@given(st.integers(2, 12), st.integers(10, 300), st.integers(0, 10**6))
-def test_merged_bins_keep_every_row(n_bins, n_rows, seed):
-    rng = np.random.default_rng(seed)
-    shares = rng.dirichlet(np.ones(n_bins))
-    groups = merge_bins(shares, n_rows, rng.normal(size=(n_bins, 2)))
-    np.testing.assert_array_equal(groups.sum(axis=0), np.ones(n_bins))
-    merged = groups @ shares
-    assert len(merged) == 2 or (merged * n_rows >= 5).all()
-
-
 def test_the_verdict_spends_alpha_once():
     """Independent uniform p-values of values and gaps: alarms at 0.05 in 5 % of 40,000 pairs."""
     rng = np.random.default_rng(0)
@@ -48,6 +37,41 @@ def test_without_gaps_the_values_decide():
     assert combine_verdict(finding(0.03), None) == 0.03
     assert combine_verdict(finding(1e-320), None) == 1e-320
     assert combine_verdict(finding(1e-320), finding(0.5)) > 0
+
+
+def test_parts_are_those_that_were_tested(unchanged):
+    values, missingness = values_finding(unchanged[0]), missingness_finding(unchanged[0])
+    assert [part.name for part in values.parts] == ["location", "dependence", "interactions", "distributions"]
+    assert [part.name for part in missingness.parts] == ["rates", "patterns", "conditions"]
+    assert missingness.effect_size == pytest.approx(0.2, abs=0.1)
+    assert missingness.p_value < 1e-9
+
+
+def test_values_hold_their_level_where_more_cells_are_missing(unchanged):
+    assert is_uniform([values_finding(each).p_value for each in unchanged])
+
+
+def test_without_missing_cells_there_is_no_missingness(fit, rng):
+    assert missingness_finding(fit(rng.normal(size=(100, 2))).compare(rng.normal(size=(100, 2)))) is None
+
+
+def test_a_product_is_laid_to_its_two_columns(fit, rng):
+    window = draw(1_000, rng)
+    window[:, 3] = window[rng.permutation(1_000), 3]
+    found = feature_tests(fit(draw(1_000, rng)).compare(window))
+    assert found.p_values[3] == found.p_values.min()
+    assert found.by_product[3]
+    assert found.p_values[3] < 1e-6
+    # About the change of a correlation of 0.3, which the square of the score of a rounded column is part of.
+    assert found.effects[3] == pytest.approx(0.3, abs=0.15)
+
+
+def test_a_column_that_moved_is_blamed_by_its_own_values(fit, rng):
+    window = draw(1_000, rng)
+    window[:, 3] += 1.0
+    found = feature_tests(fit(draw(1_000, rng)).compare(window))
+    assert (found.p_values < 0.001).tolist() == [False, False, False, True, False]
+    assert not found.by_product[3]
 
 
 def test_what_changed_conditions_explain_is_not_made_much_of_by_an_inverse():
@@ -68,32 +92,6 @@ def test_what_changed_conditions_explain_is_not_made_much_of_by_an_inverse():
     assert smallest > 1e-4
 
 
-def hidden(n_rows, rates, rng):
-    return np.where(rng.random((n_rows, 60)) < rates, np.nan, rng.normal(size=(n_rows, 60)))
-
-
-def test_rates_that_differ_by_chance_do_not_make_bins_cautious():
-    rng = np.random.default_rng(0)
-    detector = gd.DriftDetector(random_state=0).fit(hidden(500, 0.2, rng))
-    profile = detector.reference_.profile
-    errors = [
-        reference_error(profile, detector.evidence_, detector.count(hidden(500, rate, rng)))[profile.layout.bins].max()
-        for rate in (0.2, 0.4)
-    ]
-    assert errors[0] < 1.02
-    assert errors[1] > 1.1
-
-
-def test_few_rows_that_miss_much_tell_little_of_the_correlation_of_rates():
-    rng = np.random.default_rng(0)
-    often = np.where(rng.random((1_000, 1)) < 0.03, 0.6, 0.01)
-    known = [
-        gd.DriftDetector(random_state=0).fit(hidden(1_000, rates, rng)).reference_.missing_null.n_effective
-        for rates in (0.1, often)
-    ]
-    assert known[1] < 0.5 * known[0]
-
-
 def test_slopes_that_are_not_well_known_move_no_column_that_is_missing_elsewhere():
     """Independent columns, 80 % missing at random, then by the first one: slopes of 0 are known with an error."""
     rng = np.random.default_rng(0)
@@ -110,26 +108,6 @@ def test_slopes_that_are_not_well_known_move_no_column_that_is_missing_elsewhere
         alarms += any(part.name == "location" and part.p_value < 0.05 for part in values.parts)
     # 16 trials of a rate of 0.05 give more once in a thousand times.
     assert alarms <= 4
-
-
-@pytest.mark.parametrize("rate", [0.2, 0.5])
-def test_products_vary_as_their_variance_says_whatever_is_missing(rate):
-    """150 null windows, bounds of five standard deviations: with half missing their squares once varied by 0.51."""
-    found = []
-    for seed in range(150):
-        rng = np.random.default_rng([seed, 7])
-        reference, window = (rng.normal(size=(400, 3)) for _ in range(2))
-        for rows in (reference, window):
-            rows[:, 1] = 0.5 * rows[:, 0] + np.sqrt(0.75) * rows[:, 1]
-            rows[rng.random(rows.shape) < rate] = np.nan
-        detector = gd.DriftDetector(random_state=0).fit(reference)
-        part = detector.reference_.comparison(detector.count(window)).contrast
-        part = part.part(detector.reference_.profile.layout.dependence)
-        found.append(part.difference / np.sqrt(part.variance * part.scale))
-    first, second = detector.reference_.profile.layout.pairs
-    squared = np.array(found) ** 2
-    assert 0.7 < squared[:, first == second].mean() < 1.35
-    assert 0.7 < squared[:, first != second].mean() < 1.35
 
 
 def test_windows_that_drifted_alike_do_not_differ_from_each_other():

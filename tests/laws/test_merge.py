@@ -51,10 +51,15 @@ def test_no_rows_are_zero(fitted):
 
 def test_each_row_weighs_one(fitted):
     sums = fitted.count(WINDOW).sums
-    weights = sums["weights" if "weights" in sums else "bins"]
-    assert weights.sum() == pytest.approx(len(WINDOW))
-    products = sums["products" if "weights" in sums else "bin_products"]
-    np.testing.assert_allclose(products.sum(axis=0), weights)
+    if isinstance(fitted, gd.MDLFWF):
+        assert sums["weights"].sum() == pytest.approx(len(WINDOW))
+        np.testing.assert_allclose(sums["products"].sum(axis=0), sums["weights"])
+        return
+    starts = fitted.reference_.functions.starts
+    assert np.add.reduceat(sums["cells"], starts[:-1]).tolist() == [len(WINDOW)] * WINDOW.shape[1]
+    assert sums["regions"].sum() == len(WINDOW)
+    observed = np.diag(sums["products"])[-WINDOW.shape[1] :]
+    assert observed.tolist() == (~np.isnan(WINDOW)).sum(axis=0).tolist()
 
 
 def test_test_of_evidence_is_test_of_rows(fitted):
@@ -71,9 +76,8 @@ def test_column_order_does_not_matter(make, rng):
 def test_chunks_do_not_matter(fitted, monkeypatch):
     whole = fitted.count(WINDOW)
     monkeypatch.setattr("gapdrift.detectors.mdlfwf.reference.COUNTED_ROWS", 7)
-    counter = vars(fitted.reference_).get("_counter")
-    if counter is not None:
-        monkeypatch.setattr(counter, "_chunk", 7)
+    for limit, rows in {"CHUNK": 7, "EXACT_ROWS": 3, "ENCODED_ROWS": 50}.items():
+        monkeypatch.setattr(f"gapdrift.counting.counter.{limit}", rows)
     same(fitted.count(WINDOW), whole)
 
 

@@ -4,18 +4,18 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from gapdrift.inference.contrast import Shape
-from gapdrift.models.normal_scores import NormalScores
 
 import gapdrift as gd
+from gapdrift.counting.functions import Axis
 from gapdrift.detectors.mdlfwf.regressors import Recipe
 from gapdrift.detectors.reference import Setting
 from gapdrift.errors import StorageError
+from gapdrift.inference.blocks import EntryShape
 from gapdrift.models.imputation import ConstantFill
 from gapdrift.models.partition import Partition
 from gapdrift.persistence.archive import pack, reading
 from gapdrift.persistence.codec import Reader, Writer, read_record
-from gapdrift.tables.histograms import HistogramAxis
+from gapdrift.results.result import Histogram
 from gapdrift.tables.schema import Column, Schema
 
 
@@ -36,9 +36,9 @@ def test_records_come_back():
     column = Column("größe\ud800", "category", ("a", "b"), 2, ("b",), True)
     schema = Schema((column, Column("x", "number")), ("id",), False, ("Note.",))
     assert through_a_file(schema) == schema
-    edges = tuple(np.linspace(0.1, 1 / 3, 21).tolist())
-    axis = HistogramAxis(edges, edges[1:-1], ())
-    assert through_a_file(axis) == axis
+    numbers = tuple(np.linspace(0.1, 1 / 3, 21).tolist())
+    histogram = Histogram((), numbers, numbers[1:], numbers[1:])
+    assert through_a_file(histogram) == histogram
 
 
 @pytest.mark.parametrize("number", [0.1, 1 / 3, 5e-324, 1.7976931348623157e308, -0.0, 1e22, 123456789.123456789])
@@ -58,10 +58,14 @@ def test_numbers_of_numpy_become_plain_ones():
 
 
 def test_arrays_of_each_kind_come_back():
-    knots = (np.array([1.0, 2.0]), np.array([-1.0, 1.0]))
-    found = through_a_file(NormalScores((knots, None)))
-    assert found.knots[1] is None
-    assert all(np.array_equal(one, two) for one, two in zip(found.knots[0], knots, strict=True))
+    axis = Axis(np.array([-np.inf, 0.1]), np.array([[-3], [0], [80]]))
+    found = through_a_file(axis)
+    assert found.edges.tolist() == [-np.inf, 0.1]
+    assert found.steps.tolist() == axis.steps.tolist()
+    assert found.steps.dtype == np.intp
+    assert found.shown.shape == (0,)
+    several = through_a_file((axis, axis), tuple[Axis, ...])
+    assert [each.steps.tolist() for each in several] == [axis.steps.tolist()] * 2
     partition = through_a_file(Partition(np.eye(2), np.array([3, 4])))
     assert partition.sizes.dtype == np.intp
     assert through_a_file(Partition(np.eye(2))).sizes is None
@@ -69,16 +73,16 @@ def test_arrays_of_each_kind_come_back():
 
 def test_infinity_has_a_meaning_only_where_a_field_says_so():
     flat = np.zeros(2)
-    shape = Shape(flat, np.array([np.inf, 1.0]), flat > 0, flat + 1, flat, flat > 0)
+    shape = EntryShape(flat, flat, np.array([np.inf, 1.0]), flat)
     assert through_a_file(shape).kurtosis[0] == np.inf
-    with pytest.raises(StorageError, match="finite"):
-        through_a_file(Shape(shape.kurtosis, flat, flat > 0, flat + 1, flat, flat > 0))
-    with pytest.raises(StorageError, match="finite"):
-        through_a_file(ConstantFill(np.array([np.nan])))
-    with pytest.raises(StorageError, match="finite"):
-        through_a_file(Shape(flat, np.array([np.nan, 1.0]), flat > 0, flat + 1, flat, flat > 0))
-    with pytest.raises(StorageError, match="finite"):
-        through_a_file(NormalScores(((np.array([1.0, 2.0]), np.array([np.nan, 1.0])),)))
+    for wrong in (
+        EntryShape(shape.kurtosis, flat, flat, flat),
+        EntryShape(flat, flat, np.array([np.nan, 1.0]), flat),
+        ConstantFill(np.array([np.nan])),
+        (EntryShape(flat, flat, flat, flat), EntryShape(flat, flat, flat, np.array([np.nan, 1.0]))),
+    ):
+        with pytest.raises(StorageError, match="finite"):
+            through_a_file(wrong, tuple[EntryShape, ...] if isinstance(wrong, tuple) else None)
 
 
 def test_names_of_sums_may_be_anything():
@@ -173,7 +177,7 @@ def test_arrays_of_another_type(array):
 def test_an_array_serves_once_and_none_is_left_over():
     node = {"array": "a.npy"}
     with pytest.raises(StorageError, match="array of its own"):
-        read(NormalScores, {"type": "NormalScores", "knots": [[node, node]]}, {"a.npy": np.arange(2.0)})
+        read(tuple[ConstantFill, ...], [{"type": "ConstantFill", "constants": node}] * 2, {"a.npy": np.arange(2.0)})
     data = io.BytesIO(pack("thing", None, {"a.npy": np.zeros(2)}))
     with reading(data) as package, pytest.raises(StorageError, match="belongs to nothing"):
         Reader(package).finish()

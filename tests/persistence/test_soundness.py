@@ -2,18 +2,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from gapdrift.inference.observed_null import ObservedNull
-from gapdrift.models.normal_scores import NormalScores
 
 import gapdrift as gd
+from gapdrift.counting.functions import LARGEST_STEP, N_SHOWN, Axis, Functions
+from gapdrift.counting.regions import MAX_REGIONS, Regions
 from gapdrift.detectors.mdlfwf.regressors import Forest, LinearModel
 from gapdrift.errors import StorageError
-from gapdrift.inference.null import N_DRAWS, Null
-from gapdrift.models.gaussian import DensePrecision, FactorPrecision
+from gapdrift.inference.blocks import EntryShape
+from gapdrift.inference.products import ProductSum
 from gapdrift.models.imputation import ChainedRegressions, ConstantFill
 from gapdrift.models.partition import Partition
 from gapdrift.results.result import Histogram
-from gapdrift.tables.histograms import HistogramAxis
 from gapdrift.tables.schema import Column, Schema
 
 
@@ -37,13 +36,12 @@ FOREST = Forest(
 )
 """A tree with two leaves, and one that is a leaf."""
 
+AXIS = Axis(np.array([0.0, 1.0]), np.array([[-1], [0], [1]]))
+
 
 def test_sound_parts_pass():
-    for thing in (CHAIN, FOREST, HistogramAxis((), (), ()), Column("x", "number")):
+    for thing in (CHAIN, FOREST, AXIS, Column("x", "number")):
         thing.check_stored()
-
-
-KNOWN = np.ones(2, dtype=bool)
 
 
 @pytest.mark.parametrize(
@@ -58,33 +56,24 @@ KNOWN = np.ones(2, dtype=bool)
         Schema((Column("x", "empty"),)),
         Schema((Column("x", "number"), Column("x", "number"))),
         Schema(tuple(Column(str(index), "category", (), 10_000) for index in range(3))),
-        NormalScores(((np.array([1.0]), np.array([1.0])),)),
-        NormalScores(((np.array([1.0, 1.0]), np.array([1.0, 2.0])),)),
-        NormalScores(((np.array([1.0, 2.0]), np.array([1.0])),)),
-        NormalScores(((np.array([1.0, 2.0]), np.array([1.0, 1e9])),)),
-        NormalScores(((np.arange(9_999.0), np.zeros(9_999)),)),
-        DensePrecision(np.ones((2, 3))),
-        DensePrecision(-np.eye(2)),
-        DensePrecision(np.array(1.0)),
-        DensePrecision(np.eye(1_001)),
-        FactorPrecision(np.ones((2, 1)), np.zeros(2)),
-        FactorPrecision(np.ones((3, 1)), np.ones(2)),
-        FactorPrecision(np.ones((2, 99)), np.ones(2)),
-        Null(np.array([1, 0]), np.eye(2), 10),
-        Null(np.array([0, 1]), np.eye(3), 10),
-        Null(np.array([0, 1]), np.array([[1.0, 0.5], [0.2, 1.0]]), 10),
-        Null(np.array([0, 1]), 5.0 * np.eye(2), 10),
-        Null(np.array([0, 1]), np.eye(2), 0),
-        ObservedNull(KNOWN, np.ones(N_DRAWS), -np.ones(N_DRAWS), 1, np.ones(N_DRAWS), 1),
-        ObservedNull(KNOWN[None], np.ones(N_DRAWS), np.ones(N_DRAWS), 1, np.ones(N_DRAWS), 1),
-        ObservedNull(KNOWN, np.ones(9), np.ones(N_DRAWS), 1, np.ones(N_DRAWS), 1),
-        ObservedNull(KNOWN, np.ones(N_DRAWS), np.ones(N_DRAWS), 1, np.full(N_DRAWS, 2.0), 1),
-        ObservedNull(KNOWN, np.ones(N_DRAWS), np.ones(N_DRAWS), -1, np.ones(N_DRAWS), 1),
-        HistogramAxis((0.0, 1.0), (), ()),
-        HistogramAxis(tuple([0.0] * 21), (0.0,), ()),
-        HistogramAxis(tuple(range(21)), (1.0, 2.0), ()),
-        HistogramAxis((), (1.0,), ()),
-        HistogramAxis((0.0,), (), ("a",)),
+        replace(AXIS, edges=np.array([1.0, 0.0])),
+        replace(AXIS, edges=np.array([[0.0, 1.0]])),
+        replace(AXIS, steps=np.zeros(3, dtype=int)),
+        replace(AXIS, steps=AXIS.steps[1:]),
+        replace(AXIS, steps=AXIS.steps * (LARGEST_STEP + 1)),
+        replace(AXIS, shown=AXIS.edges),
+        replace(AXIS, shown=np.linspace(0.2, 0.8, N_SHOWN + 1)),
+        replace(AXIS, single=np.arange(13.0)),
+        replace(AXIS, single=np.array([np.inf])),
+        Functions((AXIS, AXIS), np.ones(1, dtype=bool)),
+        Functions((Axis(np.zeros(0), np.zeros((3, 2), dtype=int)),), np.ones(1, dtype=bool)),
+        Regions(np.zeros(2, dtype=int)),
+        Regions(np.zeros((0, 2), dtype=int)),
+        Regions(np.zeros((MAX_REGIONS + 1, 2), dtype=int)),
+        Regions(np.full((1, 2), LARGEST_STEP + 1)),
+        ProductSum(0.0, 1.0, 0.0),
+        ProductSum(1.0, -1.0, 0.0),
+        ProductSum(1.0, 1.0, -1.0),
         ConstantFill(np.zeros((2, 2))),
         replace(CHAIN, columns=np.array([2])),
         replace(CHAIN, neighbours=np.array([[-1]])),
@@ -163,8 +152,13 @@ def test_the_nodes_of_trees_have_a_limit(monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def conditional():
+def observed():
     return gd.DriftDetector(random_state=0).fit(gd.datasets.stations(200, rng=0)).reference_
+
+
+@pytest.fixture(scope="module")
+def labelled():
+    return gd.DriftDetector(random_state=0, target="wind").fit(gd.datasets.stations(200, rng=0)).reference_
 
 
 @pytest.fixture(scope="module")
@@ -172,69 +166,92 @@ def fuzzy(fitted):
     return fitted.reference_
 
 
-def test_fitted_references_pass(conditional, fuzzy):
-    conditional.check_stored()
-    conditional.profile.check_stored()
-    fuzzy.check_stored()
+def test_fitted_references_pass(observed, labelled, fuzzy):
+    for reference in (observed, labelled, fuzzy):
+        reference.check_stored()
+
+
+def cut(shape):
+    return EntryShape(*(part[1:] for part in (shape.variance, shape.skewness, shape.kurtosis, shape.n_rows)))
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        lambda profile: {"owner": profile.owner[:-1]},
-        lambda profile: {"owner": profile.owner + 100},
-        lambda profile: {"is_category": profile.is_category[:-1]},
-        lambda profile: {"mean": profile.mean[:-1]},
-        lambda profile: {"mean": np.full_like(profile.mean, 1e308)},
-        lambda profile: {"entropy": profile.entropy[None]},
-        lambda profile: {"donors": profile.donors[:, 1:]},
-        lambda profile: {"donors": profile.donors[:0]},
-        lambda profile: {"donors": np.full_like(profile.donors, 1e308)},
-        lambda profile: {"moments": None},
-        lambda profile: {"moments": profile.moments[1:]},
-        lambda profile: {"n_spread": 3},
-        lambda profile: {"n_spread": 2**20},
-        lambda profile: {"n_learned": 0},
-        lambda profile: {"paired": profile.paired[::-1]},
-        lambda profile: {"paired": profile.paired + 1},
-        lambda profile: {"missing_paired": -profile.missing_paired},
-        lambda profile: {"scores": NormalScores(profile.scores.knots[1:])},
-        lambda profile: {"directions": profile.directions[:, :-1]},
-        lambda profile: {"directions": profile.directions[:-1]},
-        lambda profile: {"centres": profile.centres[:, 1:]},
-        lambda profile: {"centres": profile.centres[:0]},
-        lambda profile: {
-            "centres": np.repeat(profile.centres, 300, axis=0),
-            "bin_rows": np.repeat(profile.bin_rows, 300),
-        },
-        lambda profile: {"bin_rows": profile.bin_rows[1:]},
-        lambda profile: {"precision": DensePrecision(np.eye(2))},
-        lambda profile: {"precision": FactorPrecision(np.ones((len(profile.mean), 1)), np.ones(len(profile.mean)))},
+        lambda null: {"functions": cut(null.functions)},
+        lambda null: {"functions": replace(null.functions, variance=-null.functions.variance)},
+        lambda null: {"functions": replace(null.functions, n_rows=null.functions.n_rows[1:])},
+        lambda null: {"products": cut(null.products)},
+        lambda null: {"products": null.functions},
+        lambda null: {"triples": cut(null.triples)},
+        lambda null: {"shares": null.shares[1:]},
+        lambda null: {"location_excess": -1.0},
     ],
 )
-def test_profiles_whose_parts_do_not_fit(conditional, change):
-    refused(replace(conditional.profile, **change(conditional.profile)))
+def test_nulls_whose_parts_do_not_fit(observed, change):
+    null = replace(observed.null, **change(observed.null))
+    with pytest.raises(StorageError, match="not sound"):
+        null.check_stored()
+        null.check_fits(observed.functions)
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        lambda whole: {"histogram_axes": whole.histogram_axes[1:]},
-        lambda whole: {"histogram_axes": whole.histogram_axes[::-1]},
         lambda whole: {"origin": "other"},
         lambda whole: {"min_effect": -1.0},
         lambda whole: {"evidence": whole.evidence.zero()},
         lambda whole: {"evidence": gd.Evidence(5, {}, whole.origin)},
+        lambda whole: {"evidence": gd.Evidence(5, dict(whole.evidence.sums) | {"cells": np.zeros(1)}, whole.origin)},
         lambda whole: {"schema": Schema(whole.schema.columns[1:])},
-        lambda whole: {"shape": replace(whole.shape, skewness=whole.shape.skewness[1:])},
-        lambda whole: {"values_null": whole.missing_null},
-        lambda whole: {"missing_null": whole.values_null},
-        lambda whole: {"evidence": gd.Evidence(5, dict(whole.evidence.sums) | {"bins": np.zeros(1)}, whole.origin)},
+        lambda whole: {"schema": Schema(whole.schema.columns[::-1])},
+        lambda whole: {"functions": Functions(whole.functions.axes[1:], whole.functions.is_number[1:])},
+        lambda whole: {"functions": Functions(whole.functions.axes, ~whole.functions.is_number)},
+        lambda whole: {"regions": Regions(whole.regions.centres[:, 1:])},
+        lambda whole: {"regions": Regions(whole.regions.centres[1:])},
+        lambda whole: {"null": replace(whole.null, functions=cut(whole.null.functions))},
     ],
 )
-def test_references_whose_parts_do_not_fit(conditional, change):
+def test_references_whose_parts_do_not_fit(observed, change):
     with pytest.raises(StorageError, match="not sound"):
-        replace(conditional, **change(conditional)).check_stored()
+        replace(observed, **change(observed)).check_stored()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda whole: {"origin": "other"},
+        lambda whole: {"place": 9},
+        lambda whole: {"place": 0},
+        lambda whole: {"schema": whole.covariates.schema},
+        lambda whole: {"label": whole.covariates.functions},
+        lambda whole: {"concept": replace(whole.concept, is_number=not whole.concept.is_number)},
+        lambda whole: {"concept": None},
+        lambda whole: {"correction": whole.evidence},
+        lambda whole: {"correction": gd.Evidence(0, {}, whole.origin)},
+        lambda whole: {"evidence": whole.covariates.evidence},
+    ],
+)
+def test_labelled_references_whose_parts_do_not_fit(labelled, change):
+    with pytest.raises(StorageError, match="not sound"):
+        replace(labelled, **change(labelled)).check_stored()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda model: {"intercepts": model.intercepts[1:]},
+        lambda model: {"slopes": model.slopes[:, :, :0]},
+        lambda model: {"steps": model.steps[:, 1:]},
+        lambda model: {"bends": np.zeros((1, 2), dtype=int)},
+        lambda model: {"roles": model.roles[1:]},
+        lambda model: {"spread": np.zeros(3)},
+        lambda model: {"needed": np.array([999])},
+        lambda model: {"columns": model.columns - 999},
+    ],
+)
+def test_models_of_a_label_whose_parts_do_not_fit(labelled, change):
+    refused(replace(labelled.concept, **change(labelled.concept)))
 
 
 @pytest.mark.parametrize(

@@ -16,11 +16,12 @@ from gapdrift.counting.evidence import Evidence
 from gapdrift.counting.fact_finder import find_facts
 from gapdrift.counting.functions import STEPS, Functions, fit_functions
 from gapdrift.counting.label_model import ConceptModel, count_concept, fit_concept
+from gapdrift.detectors.describing import ColumnCounts, describe_column
 from gapdrift.detectors.drift.batches import BatchStatistics
 from gapdrift.detectors.drift.reference import CATEGORY_RULE, DriftReference, DriftSettings, fit_drift_reference
 from gapdrift.errors import ParameterError
 from gapdrift.execution import MAX_LEARNED
-from gapdrift.inference.columns import category_test, number_test
+from gapdrift.inference.columns import category_counts, category_test, number_test
 from gapdrift.inference.combination import sidak
 from gapdrift.inference.concept import concept_finding
 from gapdrift.inference.findings import holm
@@ -28,7 +29,7 @@ from gapdrift.inference.pearson import SMALLEST_P
 from gapdrift.persistence.records import expect, expecting, stored
 from gapdrift.results import DriftResult, FeatureFinding, Finding
 from gapdrift.tables.encoding import Encoded, encode, probe_rows
-from gapdrift.tables.facts import Facts
+from gapdrift.tables.facts import Facts, empty_facts
 from gapdrift.tables.frame import Table
 from gapdrift.tables.schema import Schema, learn_schema
 
@@ -91,7 +92,7 @@ class LabelledReference:
     @property
     def missing_shares(self) -> tuple[float, ...]:
         """Share of missing cells of each column of the reference."""
-        shares = list(self.covariates.missing_shares)
+        shares = list(self._compared.missing_shares)
         shares.insert(self.place, _missing_share(self.evidence))
         return tuple(shares)
 
@@ -99,6 +100,11 @@ class LabelledReference:
     def n_bins(self) -> int:
         """Number of regions."""
         return self.covariates.n_bins
+
+    @property
+    def _compared(self) -> DriftReference:
+        """The covariates, with the evidence of the rows that windows are compared with."""
+        return replace(self.covariates, evidence=_part_of(self.evidence, self.covariates))
 
     def batch_statistics(self, basis: Mapping[str, Vector] | None = None) -> BatchStatistics:
         """What is compared of batches: the covariates."""
@@ -147,7 +153,7 @@ class LabelledReference:
     def test(self, window: Evidence, alpha: float) -> DriftResult:
         """Result of the evidence of a window against that of the reference."""
         window.check_like(self.evidence)
-        covariates = replace(self.covariates, evidence=_part_of(self.evidence, self.covariates))
+        covariates = self._compared
         found: DriftResult = covariates.test(_part_of(window, covariates), alpha)
         label, concept = self._test_label(window), self._test_concept(window)
         values = _values(replace(found.values, name="covariates"), label)
@@ -169,7 +175,9 @@ class LabelledReference:
         if self.label.is_number[0]:
             test = number_test(before, after, self.label.axes[0].steps[:, 0] / STEPS, 0.0)
         else:
-            test = category_test(before, after, 0.0)
+            tallies = [self._counts_of(side).tally for side in (self.evidence, window)]
+            categories = self.schema.columns[self.place].categories
+            test = category_test(*category_counts(categories, (before, after), tallies), 0.0)
         if test is None or not test.can_alarm:
             reason = f"{after.sum():.0f} row(s) of the window and {before.sum():.0f} of the reference have a label."
             return Finding("label", None, None, 1.0, None, reason=f"{reason} That is too few to compare them.")
@@ -216,8 +224,7 @@ class LabelledReference:
             effect_size=label.effect_size or 0.0,
             tested=tested,
             effect_unit=unit if tested else "",
-            observed_reference=round(_cells(self.evidence).sum()),
-            observed_window=round(_cells(window).sum()),
+            **describe_column(column, self._counts_of(self.evidence), self._counts_of(window)),
         )
         found = [*covariates[: self.place], own, *covariates[self.place :]]
         adjusted = holm(np.array([feature.p_value for feature in found])).tolist()
@@ -226,11 +233,17 @@ class LabelledReference:
             for feature, p_value in zip(found, adjusted, strict=True)
         )
 
+    def _counts_of(self, evidence: Evidence) -> ColumnCounts:
+        """Counts of the label."""
+        facts = evidence.facts or empty_facts(1)
+        return ColumnCounts(self.label.axes[0], _cells(evidence), *facts.of_column(-1))
+
 
 def fit_labelled_reference(table: Any, settings: DriftSettings, rng: np.random.Generator) -> LabelledReference:
     """Reference of DriftDetector with a label: covariates, label, and how the one depends on the others."""
     source = Table.read(table)
     target, categories, ignore = settings.target, settings.categories, settings.ignore
+    assert target is not None  # a label is what this is about
     schema = learn_schema(source, target=target, categories=categories, ignore=ignore, category_rule=CATEGORY_RULE)
     name = source.name_of(target)
     if len(schema.columns) == 1:
