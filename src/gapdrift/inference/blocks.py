@@ -3,22 +3,30 @@
 Means of functions, products of two and of three, rates and patterns of missing cells are tested in this one form.
 """
 
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import Annotated, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import ndtr, stdtr
 
 from gapdrift._typing import Mask, Matrix, Vector
 from gapdrift.inference.combination import gamma_tail, sidak
+from gapdrift.persistence.records import INFINITE, expect, expect_shape, stored
 
 __all__ = [
     "LEAST_IN_SUM",
+    "LEAST_WEIGHT",
+    "MIN_ROWS",
     "Entries",
+    "EntryShape",
     "Moments",
+    "attenuation",
+    "entries_of",
     "inverse_of",
     "largest",
     "ridge",
+    "shape_of",
     "shrunk",
     "tail_p_values",
     "taper",
@@ -36,6 +44,55 @@ LEAST_WEIGHT = 1e-3
 
 LEAST_IN_SUM = 0.05
 """The same in a sum of many entries."""
+
+MIN_ROWS = 8.0
+"""Rows with both cells, on either side, below which a product takes no part."""
+
+
+@stored
+@dataclass(frozen=True, eq=False)
+class EntryShape:
+    """How one entry of each row is distributed: variance, skewness and excess kurtosis.
+
+    Parameters
+    ----------
+    variance, skewness, kurtosis : arrays
+        The kurtosis is infinite where an entry says nothing.
+    n_rows : array
+        Rows that they were learned from.
+    """
+
+    variance: NDArray[np.float64]
+    skewness: NDArray[np.float64]
+    kurtosis: Annotated[NDArray[np.float64], INFINITE]
+    n_rows: NDArray[np.float64]
+
+    def check_shape(self, shape: tuple[int, ...]) -> None:
+        """Check what was read from a file: one of each for each entry."""
+        for part in (self.variance, self.skewness, self.kurtosis, self.n_rows):
+            expect_shape(part, shape, "the shape of entries")
+        expect(bool(np.all(self.variance >= 0.0)), "variances from 0")
+
+    def heavier(self, factor: NDArray[np.float64]) -> "EntryShape":
+        """With so many times the kurtosis."""
+        return replace(self, skewness=self.skewness * np.sqrt(factor), kurtosis=(self.kurtosis + 3.0) * factor - 3.0)
+
+    def at(self, places: object) -> "EntryShape":
+        """Of some entries."""
+        return EntryShape(*(part[places] for part in (self.variance, self.skewness, self.kurtosis, self.n_rows)))
+
+
+def shape_of(powers: NDArray[np.float64], n_rows: NDArray[np.float64], least: float) -> EntryShape:
+    """EntryShape of entries from the means of their first four powers."""
+    first, second, third, fourth = powers
+    variance = np.maximum(second - first**2, 0.0)
+    present = variance > least
+    safe = np.where(present, variance, 1.0)
+    cubes = third - 3.0 * first * second + 2.0 * first**3
+    fourths = fourth - 4.0 * first * third + 6.0 * first**2 * second - 3.0 * first**4
+    skewness = np.where(present, cubes / safe**1.5, 0.0)
+    kurtosis = np.where(present, np.maximum(fourths / safe**2 - 3.0, -2.0), np.inf)
+    return EntryShape(variance, skewness, kurtosis, n_rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,3 +238,29 @@ def whitened_sum(scores: Vector, weights: Vector, correlation: Matrix, n_known: 
     variance = 2.0 * float((weighted * weighted.T).sum()) * max(wider, 1.0)
     third = 8.0 * float(((weighted @ weighted) * weighted.T).sum()) * max(wider, 1.0) ** 1.5
     return Moments(float(z @ inverse @ z), float(np.trace(weighted)) / left, variance + excess, third)
+
+
+def entries_of(difference: Vector, shape: EntryShape, m: Vector, n: Vector, *, second_order: bool = False) -> Entries:
+    """Entries of differences of means over so many rows of the reference and of the window.
+
+    Means of products of standardised functions about their own means vary by (1/m^2 + 1/n^2) more: it rules products
+    that hardly vary, such as that of a column with two values and its copy.
+    """
+    one, two = 1.0 / np.maximum(m, 1.0), 1.0 / np.maximum(n, 1.0)
+    scale = one + two
+    kurtosis = np.where(np.isfinite(shape.kurtosis), shape.kurtosis, 0.0)
+    known = np.minimum(m, shape.n_rows)
+    excess = kurtosis * (two**3 + one**3) / scale**2 + 3.0 * (kurtosis + 2.0) / np.maximum(known, 1.0)
+    fewest = np.minimum(np.minimum(m, n), shape.n_rows)
+    weights = np.where(np.isfinite(shape.kurtosis) & (fewest >= MIN_ROWS), taper(fewest, kurtosis), 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        variance = shape.variance * scale + (one**2 + two**2 if second_order else 0.0)
+        scores = np.where(weights > 0.0, difference / np.sqrt(variance), 0.0)
+    return Entries(scores, shape.skewness * (two**2 - one**2) / scale**1.5, excess, weights)
+
+
+def attenuation(rows: Matrix) -> Matrix:
+    """Rows with both cells over the root of those with each: by so much means of two columns go together less."""
+    own = np.sqrt(np.maximum(np.diag(rows), 1.0))
+    found: Matrix = rows / np.outer(own, own)
+    return found

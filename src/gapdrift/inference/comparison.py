@@ -8,13 +8,12 @@ import numpy as np
 from gapdrift._typing import Indices, Matrix, Vector
 from gapdrift.counting.functions import STEPS
 from gapdrift.counting.sums import Side
-from gapdrift.inference.blocks import Entries, Moments
-from gapdrift.inference.columns import ColumnTest, category_test, number_test
-from gapdrift.inference.conditions import Conditions, conditions, pooled_variance, standard_correlation
+from gapdrift.inference.blocks import Entries, Moments, entries_of
+from gapdrift.inference.columns import ColumnTest, category_counts, category_test, number_test, with_many_categories
 from gapdrift.inference.location import Location, location
-from gapdrift.inference.many_categories import category_counts, with_many_categories
-from gapdrift.inference.null import ReferenceNull, product_kinds, triple_places
-from gapdrift.inference.products import entries_of, product_entries, products_together
+from gapdrift.inference.missingness import Conditions, conditions, pooled_variance, standard_correlation
+from gapdrift.inference.null import ReferenceNull
+from gapdrift.inference.products import product_entries, product_kinds, products_together, triple_places
 
 __all__ = ["Comparison", "Products", "compare"]
 
@@ -111,7 +110,7 @@ def compare(null: ReferenceNull, sides: tuple[Side, Side], categories: Sequence[
         pairs,
         others,
         _triples(null, sides, explained),
-        products_together(null, sides, explained),
+        products_together(null.known, null.products, null.product_sum, sides, explained),
     )
 
 
@@ -120,7 +119,7 @@ def _products(
 ) -> Products:
     first, second = kind
     away = np.maximum(explained[first], explained[second])
-    return Products(kind, *product_entries(null, sides, *kind), away)
+    return Products(kind, *product_entries(null.functions.variance, null.products, sides, *kind), away)
 
 
 def _triples(null: ReferenceNull, sides: tuple[Side, Side], explained: Vector) -> Products:

@@ -9,9 +9,9 @@ from gapdrift._typing import Indices, Mask, Vector
 from gapdrift.inference.blocks import largest
 from gapdrift.inference.combination import N_DRAWS, Component, combine, sidak, sidak_all
 from gapdrift.inference.comparison import Comparison
-from gapdrift.inference.correlations import correlations, fisher
 from gapdrift.inference.missingness import patterns, rate_p_values, rates_together, smallest_rate
 from gapdrift.inference.pearson import SMALLEST_P
+from gapdrift.inference.products import correlations, fisher
 from gapdrift.results import Finding
 
 __all__ = ["FeatureTests", "combine_verdict", "feature_tests", "holm", "missingness_finding", "values_finding"]

@@ -7,7 +7,7 @@ import numpy as np
 from gapdrift._typing import Matrix, Vector
 from gapdrift.counting.sums import Side
 from gapdrift.inference.blocks import Entries, Moments, taper, whitened_sum
-from gapdrift.inference.conditions import Conditions
+from gapdrift.inference.missingness import Conditions
 from gapdrift.inference.null import ReferenceNull
 
 __all__ = ["Location", "location"]

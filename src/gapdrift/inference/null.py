@@ -6,15 +6,23 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from gapdrift._typing import Indices, Matrix, Vector
+from gapdrift._typing import Indices, Mask, Matrix, Vector
 from gapdrift.counting.functions import Functions
-from gapdrift.inference.blocks import ridge
+from gapdrift.inference.blocks import EntryShape, ridge, shape_of
 from gapdrift.inference.combination import effective_number
-from gapdrift.inference.product_sums import gaussian_moments, product_weights, whitening
-from gapdrift.inference.shapes import EntryShape, shape_of
+from gapdrift.inference.products import (
+    MAX_GRAM,
+    PRODUCT_KURTOSIS,
+    ProductSum,
+    gaussian_moments,
+    product_kinds,
+    product_weights,
+    triple_places,
+    whitening,
+)
 from gapdrift.persistence.records import expect, expect_shape, stored
 
-__all__ = ["ReferenceNull", "fit_null", "independent_share", "product_kinds", "triple_places"]
+__all__ = ["MAX_ROWS", "ReferenceNull", "fit_null", "independent_share"]
 
 Single = NDArray[np.float32]
 
@@ -30,8 +38,6 @@ MAX_SIMULATED = 600
 MAX_SUMMED = 100
 """Columns whose whitened products are looked at row by row, at most."""
 
-MAX_GRAM = 512
-"""Rows whose whitened products are compared with each other, at most."""
 
 N_DRAWS = 1_000
 
@@ -40,9 +46,6 @@ LEAST_VARIANCE = 1.0
 
 ROWS_KNOWN = 50.0
 """Rows that are as good as knowing that two columns are Gaussian, for the variance of their product."""
-
-PRODUCT_KURTOSIS = 6.0
-"""Excess kurtosis of the product of two independent Gaussian columns."""
 
 
 @stored
@@ -61,9 +64,7 @@ class ReferenceNull:
         products, and triples.
     location_excess : float
         What heavy rows add to the variance of the whitened sum of means.
-    product_mean, product_variance, product_excess : float
-        Mean and variance of the whitened sum of products over those of Gaussian columns; and the squared coefficient of
-        variation of one row's.
+    product_sum : ProductSum
     """
 
     functions: EntryShape
@@ -71,14 +72,12 @@ class ReferenceNull:
     triples: EntryShape
     shares: Vector
     location_excess: float
-    product_mean: float
-    product_variance: float
-    product_excess: float
+    product_sum: ProductSum
 
     def check_stored(self) -> None:
         """Check what was read from a file."""
         expect_shape(self.shares, (4,), "shares of independent entries")
-        expect(min(self.location_excess, self.product_excess) >= 0.0 < self.product_mean, "moments from 0")
+        expect(self.location_excess >= 0.0, "moments from 0")
 
     def check_fits(self, functions: Functions) -> None:
         """Check that what was read from a file is about these functions."""
@@ -86,6 +85,11 @@ class ReferenceNull:
         self.functions.check_shape((size,))
         self.products.check_shape((size, size))
         self.triples.check_shape((len(triple_places(functions)[0]),))
+
+    @property
+    def known(self) -> Mask:
+        """Functions that vary: (functions,)."""
+        return np.asarray(np.isfinite(self.functions.kurtosis))
 
     def as_rare_as(self, variance: Vector) -> "ReferenceNull":
         """The same where functions vary as little as those of both sides together, if that is less.
@@ -156,19 +160,8 @@ def fit_null(functions: Functions, codes: NDArray[np.uint16]) -> ReferenceNull:
     )
     location = _location_excess(standard, seen, of_functions)
     return ReferenceNull(
-        of_functions, products, of_three, shares, location, *_product_sum(functions, standard, seen, products)
+        of_functions, products, of_three, shares, location, _product_sum(functions, standard, seen, products)
     )
-
-
-def product_kinds(functions: Functions, products: EntryShape) -> list[tuple[Indices, Indices]]:
-    """First and second of the products that are tested: of two u, and others."""
-    size, n_columns, own = len(functions.function_owner), len(functions.columns), functions.function_owner
-    first, second = np.triu_indices(size, 1)
-    is_plain = second < n_columns
-    # Of one column, only u with its w.
-    apart = (own[first] != own[second]) | ((first < n_columns) & ~is_plain)
-    kept = apart & np.isfinite(products.kurtosis[first, second])
-    return [(first[kept & part], second[kept & part]) for part in (is_plain, ~is_plain)]
 
 
 def _products(functions: Functions, standard: Single, seen: Single, own: EntryShape) -> EntryShape:
@@ -201,15 +194,6 @@ def _some_products(standard: Single, seen: Single, first: Indices, second: Indic
     both = seen[:MAX_WEIGHED, one] * seen[:MAX_WEIGHED, two]
     found: Single = products - both * (products.sum(axis=0) / np.maximum(both.sum(axis=0), 1.0))
     return found
-
-
-def triple_places(functions: Functions) -> tuple[Indices, Indices]:
-    """Pair and third column of the products of three that are tested: of three input columns, each once."""
-    first, second = functions.pairs
-    own, third = functions.function_owner, np.arange(len(functions.columns))
-    apart = (third > second[:, None]) & (own[third] != own[second][:, None]) & (own[third] != own[first][:, None])
-    pair, column = np.nonzero(apart)
-    return pair, column
 
 
 def _triples(functions: Functions, values: Single, observed: Single) -> tuple[EntryShape, Single]:
@@ -246,15 +230,13 @@ def _location_excess(standard: Single, seen: Single, shape: EntryShape) -> float
     return max(float(turned.sum(axis=1).var()) - 2.0 * float((kept**2).sum()), 0.0)
 
 
-def _product_sum(
-    functions: Functions, standard: Single, seen: Single, products: EntryShape
-) -> tuple[float, float, float]:
-    """Mean and variance of the whitened sum of products over those of Gaussian columns, and what heavy rows add."""
+def _product_sum(functions: Functions, standard: Single, seen: Single, products: EntryShape) -> ProductSum:
+    """Whitened sum of products of a sample of rows and columns, beside that of Gaussian columns."""
     n_columns = len(functions.columns)
     light = np.flatnonzero(np.isfinite(np.diag(products.kurtosis)[:n_columns]))
     cols = light[np.unique(np.linspace(0, len(light) - 1, MAX_SUMMED).astype(np.intp))] if len(light) else light
     if len(cols) < 2:
-        return 1.0, 1.0, 0.0
+        return ProductSum(1.0, 1.0, 0.0)
     cen, pres = standard[:, cols].astype(float), seen[:, cols].astype(float)
     share = np.maximum(pres.T @ pres / len(cen), 1.0 / len(cen))
     covariance = cen.T @ cen / len(cen) / share
@@ -264,7 +246,7 @@ def _product_sum(
     shape = products.at(sub)
     weights = product_weights(functions, cols, shape, shape.n_rows, covariance)
     if not weights.any():
-        return 1.0, 1.0, 0.0
+        return ProductSum(1.0, 1.0, 0.0)
     everywhere = np.sqrt(np.outer(np.diag(share), np.diag(share)))
     correlation = covariance * share / everywhere
     np.fill_diagonal(correlation, 1.0)
@@ -282,4 +264,4 @@ def _product_sum(
     usual = gaussian_moments(turn, [correlation], [weights])
     excess = float(lengths.var()) / max(mean, 1e-9) ** 2
     ratio = float(np.clip(2.0 * square / max(usual[1], 1e-9), 1.0, 20.0))
-    return float(np.clip(mean / max(usual[0], 1e-9), 1.0, 100.0)), ratio, excess
+    return ProductSum(float(np.clip(mean / max(usual[0], 1e-9), 1.0, 100.0)), ratio, excess)

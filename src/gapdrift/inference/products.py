@@ -1,26 +1,147 @@
-"""Tests of products of two functions, over the rows that have both: how columns go together."""
+"""Tests of products of two or three functions, over the rows that have all: how columns go together."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+from scipy.special import erfc
 
-from gapdrift._typing import Indices, Vector
+from gapdrift._typing import Indices, Mask, Matrix, Vector
+from gapdrift.counting.functions import Functions
 from gapdrift.counting.sums import Side
-from gapdrift.inference.blocks import Entries, Moments, shrunk, taper
-from gapdrift.inference.null import MAX_GRAM, PRODUCT_KURTOSIS, ReferenceNull
-from gapdrift.inference.product_sums import MIN_ROWS, attenuation, gaussian_moments, product_weights, whitening
-from gapdrift.inference.shapes import EntryShape
+from gapdrift.inference.blocks import (
+    LEAST_IN_SUM,
+    MIN_ROWS,
+    Entries,
+    EntryShape,
+    Moments,
+    attenuation,
+    entries_of,
+    ridge,
+    shrunk,
+    taper,
+)
+from gapdrift.persistence.records import expect, stored
 
-__all__ = ["entries_of", "indicator_products", "product_entries", "products_together"]
+__all__ = [
+    "MAX_GRAM",
+    "PRODUCT_KURTOSIS",
+    "Correlations",
+    "ProductSum",
+    "correlations",
+    "fisher",
+    "gaussian_moments",
+    "indicator_products",
+    "product_entries",
+    "product_kinds",
+    "product_weights",
+    "products_together",
+    "triple_places",
+    "whitening",
+]
+
+MAX_GRAM = 512
+"""Rows whose whitened products are compared with each other, at most."""
+
+PRODUCT_KURTOSIS = 6.0
+"""Excess kurtosis of the product of two independent Gaussian columns."""
+
+CERTAIN = 1.0 - 1e-6
+"""Largest correlation: that of copies has no z."""
+
+
+@stored
+@dataclass(frozen=True)
+class ProductSum:
+    """Whitened sum of products in the reference, beside that of Gaussian columns.
+
+    Parameters
+    ----------
+    mean, variance : float
+        Times those of Gaussian columns.
+    excess : float
+        Squared coefficient of variation of one row's.
+    """
+
+    mean: float
+    variance: float
+    excess: float
+
+    def check_stored(self) -> None:
+        """Check what was read from a file: moments from 0."""
+        expect(min(self.mean, self.variance) > 0.0 <= self.excess, "moments from 0")
+
+
+class Correlations(NamedTuple):
+    """Correlations of pairs on one side, and the rows that they rest on."""
+
+    values: Vector
+    n_rows: Vector
+
+
+def correlations(side: Side, first: Indices, second: Indices) -> Correlations:
+    """Correlations of two functions each, over the rows that have both."""
+    variance = np.maximum(np.diag(side.covariance), 1e-9)
+    return Correlations(
+        side.covariance[first, second] / np.sqrt(variance[first] * variance[second]), side.rows[first, second]
+    )
+
+
+def fisher(before: Correlations, after: Correlations) -> Vector:
+    """p-values of the change of correlations, by Fisher's z; 1 where there are too few rows.
+
+    Examples
+    --------
+    >>> rows = np.array([103.0])
+    >>> before, after = Correlations(np.array([0.5]), rows), Correlations(np.array([0.0]), rows)
+    >>> round(float(fisher(before, after)[0]), 5)
+    0.0001
+    """
+    rows = np.stack([before.n_rows, after.n_rows]) - 3.0
+    shift = np.arctanh(np.clip(after.values, -CERTAIN, CERTAIN)) - np.arctanh(np.clip(before.values, -CERTAIN, CERTAIN))
+    found: Vector = erfc(np.abs(shift) / np.sqrt(2.0 * (1.0 / np.maximum(rows, 1.0)).sum(axis=0)))
+    return np.where(rows.min(axis=0) > 0.0, found, 1.0)
+
+
+def product_kinds(functions: Functions, products: EntryShape) -> list[tuple[Indices, Indices]]:
+    """First and second of the products that are tested: of two u, and others."""
+    size, n_columns, own = len(functions.function_owner), len(functions.columns), functions.function_owner
+    first, second = np.triu_indices(size, 1)
+    is_plain = second < n_columns
+    # Of one column, only u with its w.
+    apart = (own[first] != own[second]) | ((first < n_columns) & ~is_plain)
+    kept = apart & np.isfinite(products.kurtosis[first, second])
+    return [(first[kept & part], second[kept & part]) for part in (is_plain, ~is_plain)]
+
+
+def triple_places(functions: Functions) -> tuple[Indices, Indices]:
+    """Pair and third column of the products of three that are tested: of three input columns, each once."""
+    first, second = functions.pairs
+    own, third = functions.function_owner, np.arange(len(functions.columns))
+    apart = (third > second[:, None]) & (own[third] != own[second][:, None]) & (own[third] != own[first][:, None])
+    pair, column = np.nonzero(apart)
+    return pair, column
 
 
 def product_entries(
-    null: ReferenceNull, sides: tuple[Side, Side], first: Indices, second: Indices
+    variance: Vector, shape: EntryShape, sides: tuple[Side, Side], first: Indices, second: Indices
 ) -> tuple[Entries, Vector]:
-    """Entries of the products of some functions, and their differences in products of standard deviations."""
-    spread = np.sqrt(np.maximum(null.functions.variance, 1.0))
+    """Entries of the products of some functions, and their differences in products of standard deviations.
+
+    Parameters
+    ----------
+    variance : (functions,) array
+        Of each function in the reference.
+    shape : EntryShape
+        Of all products.
+    sides : pair of Side
+    first, second : (entries,) arrays of int
+    """
+    spread = np.sqrt(np.maximum(variance, 1.0))
     both = spread[first] * spread[second]
     before, after = (side.covariance[first, second] / both for side in sides)
     m, n = (side.rows[first, second] for side in sides)
-    shape = _of_indicators(null.products.at((first, second)), sides, first, second, both)
+    shape = _of_indicators(shape.at((first, second)), sides, first, second, both)
     return entries_of(after - before, shape, m, n, second_order=True), after - before
 
 
@@ -65,42 +186,29 @@ def indicator_products(one: Vector, two: Vector, covariance: Vector) -> tuple[Ve
     return variance, kurtosis
 
 
-def entries_of(difference: Vector, shape: EntryShape, m: Vector, n: Vector, *, second_order: bool = False) -> Entries:
-    """Entries of differences of means over so many rows of the reference and of the window.
-
-    Means of products of standardised functions about their own means vary by (1/m^2 + 1/n^2) more: it rules products
-    that hardly vary, such as that of a column with two values and its copy.
-    """
-    one, two = 1.0 / np.maximum(m, 1.0), 1.0 / np.maximum(n, 1.0)
-    scale = one + two
-    kurtosis = np.where(np.isfinite(shape.kurtosis), shape.kurtosis, 0.0)
-    known = np.minimum(m, shape.n_rows)
-    excess = kurtosis * (two**3 + one**3) / scale**2 + 3.0 * (kurtosis + 2.0) / np.maximum(known, 1.0)
-    fewest = np.minimum(np.minimum(m, n), shape.n_rows)
-    weights = np.where(np.isfinite(shape.kurtosis) & (fewest >= MIN_ROWS), taper(fewest, kurtosis), 0.0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        variance = shape.variance * scale + (one**2 + two**2 if second_order else 0.0)
-        scores = np.where(weights > 0.0, difference / np.sqrt(variance), 0.0)
-    return Entries(scores, shape.skewness * (two**2 - one**2) / scale**1.5, excess, weights)
-
-
-def products_together(null: ReferenceNull, sides: tuple[Side, Side], explained: Vector) -> Moments | None:
+def products_together(
+    known: Mask, shape: EntryShape, usual: ProductSum, sides: tuple[Side, Side], explained: Vector
+) -> Moments | None:
     """Whitened sum of the products of u, with its moments where nothing changed; None where nothing is known.
 
     Parameters
     ----------
-    null : ReferenceNull
+    known : (functions,) array of bool
+        Functions that vary in the reference.
+    shape : EntryShape
+        Of all products.
+    usual : ProductSum
     sides : pair of Side
     explained : (functions,) array
         Standard deviations that changed conditions of missing cells may explain.
     """
     functions = sides[0].functions
-    columns = np.flatnonzero(np.isfinite(null.functions.kurtosis[: len(functions.columns)]))
+    columns = np.flatnonzero(known[: len(functions.columns)])
     if len(columns) < 2:
         return None
     sub = np.ix_(columns, columns)
     m, n = (side.rows[sub] for side in sides)
-    shape = null.products.at(sub)
+    shape = shape.at(sub)
     fewest = np.minimum(np.minimum(m, n), shape.n_rows)
     covariances = [side.covariance[sub] for side in sides]
     pooled = (m * covariances[0] + n * covariances[1]) / np.maximum(m + n, 1.0)
@@ -122,14 +230,76 @@ def products_together(null: ReferenceNull, sides: tuple[Side, Side], explained: 
     weights = weights / (1.0 + away**2)
     scores = shrunk(difference / varies, away) * varies * weights
     share_r, share_w = one / scale, two / scale
-    known, *parts = (attenuation(rows) * correlation for rows in (m + n, m, n))
-    for part in (known, *parts):
+    both, *parts = (attenuation(rows) * correlation for rows in (m + n, m, n))
+    for part in (both, *parts):
         np.fill_diagonal(part, 1.0)
-    turn = whitening(known, 1.0 / float(np.mean(np.diag(scale))))
+    turn = whitening(both, 1.0 / float(np.mean(np.diag(scale))))
     mean, variance, third = gaussian_moments(turn, parts, [weights * np.sqrt(share_r), weights * np.sqrt(share_w)])
     n_r, n_w = (float(side.n_rows) for side in sides)
     heavier = (1.0 / n_r**3 + 1.0 / n_w**3) / (1.0 / n_r + 1.0 / n_w) ** 2
-    mean *= null.product_mean
-    variance = variance * null.product_variance + null.product_excess * mean**2 * (heavier + 1.0 / min(n_r, MAX_GRAM))
-    third *= null.product_variance**1.5
+    mean *= usual.mean
+    variance = variance * usual.variance + usual.excess * mean**2 * (heavier + 1.0 / min(n_r, MAX_GRAM))
+    third *= usual.variance**1.5
     return Moments(0.5 * float(((turn @ scores @ turn) ** 2).sum()), mean, variance, third)
+
+
+def product_weights(
+    functions: Functions, columns: Indices, shape: EntryShape, rows: Matrix, correlation: Matrix
+) -> Matrix:
+    """Weights of the products of two columns in their whitened sum; squares are of numbers alone.
+
+    A product that varies more than that of Gaussian columns counts as much less: few rows would rule the sum.
+    """
+    own = functions.function_owner[columns]
+    same, alone = own[:, None] == own[None, :], np.eye(len(columns), dtype=bool)
+    is_number = np.isin(columns, functions.numbers)
+    allowed = (~same | alone) & (~alone | is_number[:, None])
+    finite = np.where(np.isfinite(shape.kurtosis), shape.kurtosis, 1e12)
+    found = np.where(allowed & (rows >= MIN_ROWS), taper(rows, finite), 0.0)
+    found *= np.sqrt(np.minimum((1.0 + correlation**2) / np.maximum(shape.variance, 1e-9), 1.0))
+    return np.where(found > LEAST_IN_SUM, found, 0.0)
+
+
+def whitening(correlation: Matrix, n_known: float) -> Matrix:
+    """Symmetric root of the inverse of a correlation with a ridge."""
+    values, vectors = np.linalg.eigh(correlation)
+    added = ridge(len(correlation), n_known)
+    found: Matrix = (vectors / np.sqrt((np.maximum(values, 0.0) + added) / (1.0 + added))) @ vectors.T
+    return found
+
+
+def gaussian_moments(turn: Matrix, correlations: list[Matrix], weights: list[Matrix]) -> tuple[float, float, float]:
+    """Mean, variance and third central moment of |A Z A|^2 / 2 for products Z of Gaussian columns.
+
+    Parameters
+    ----------
+    turn : (columns, columns) array
+        A.
+    correlations, weights : lists of (columns, columns) arrays
+        Of each independent part of Z = sum_s W_s * Y_s.
+
+    Notes
+    -----
+    Y_s has the covariance R_ik R_jl + R_il R_jk. With B = A R A of one part without weights the mean is
+    ((tr B)^2 + tr B^2) / 2, the variance (tr B^2)^2 + tr B^4 and the third moment 4 ((tr B^3)^2 + tr B^6). With weights
+    and H = A^2 * R the first term of the mean is sum_ij W_ij (H W H)_ij / 2; the second one goes from
+    sum_ij W_ii H_ij^2 W_jj / 2, where squares alone take part, to the one above, where all do. Variance and third moment
+    are those of as many entries as that leaves, each so much smaller.
+    """
+    both, apart = turn @ turn, 1.0 - np.eye(len(turn))
+    squared = sum(weight**2 for weight in weights)
+    mixed = sum(float((weight**2).mean()) * each for each, weight in zip(correlations, weights, strict=True))
+    whole = turn @ (mixed / float(squared.mean())) @ turn
+    square = whole @ whole
+    cube = square @ whole
+    trace, of_square = float(np.trace(whole)), float(np.trace(square))
+    scale = float((squared**2).sum() / squared.sum())
+    share = min(float((squared * apart).sum()) / (scale * max(float(apart.sum()), 1.0)), 1.0)
+    kept = 0.5 * share * of_square * scale
+    for correlation, weight in zip(correlations, weights, strict=True):
+        part, own = both * correlation, np.diag(weight)
+        kept += 0.5 * float((weight * (part @ weight @ part)).sum() + (1.0 - share) * (own @ part**2 @ own))
+    left = kept / (0.5 * (trace**2 + of_square) * scale)
+    variance = (of_square**2 + float((square * square.T).sum())) * left * scale**2
+    third = 4.0 * (float(np.trace(cube)) ** 2 + float((cube * cube.T).sum())) * left * scale**3
+    return kept, variance, third

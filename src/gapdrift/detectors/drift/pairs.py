@@ -9,9 +9,9 @@ from gapdrift.counting.functions import CATEGORY_STEPS, STEPS, Functions
 from gapdrift.counting.sums import Side
 from gapdrift.detectors.drift.describing import ColumnCounts, category_at, counts_of
 from gapdrift.inference.combination import sidak_all
-from gapdrift.inference.correlations import correlations, fisher
 from gapdrift.inference.findings import holm
 from gapdrift.inference.pearson import SMALLEST_P
+from gapdrift.inference.products import correlations, fisher
 from gapdrift.results import PairFinding, PairSide
 from gapdrift.tables.schema import Schema
 
