@@ -11,6 +11,7 @@ import numpy as np
 
 from gapdrift._typing import Vector
 from gapdrift.counting.evidence import Evidence
+from gapdrift.inference.findings import holm
 from gapdrift.observed.functions import CATEGORY_STEPS, STEPS, Axis, Functions
 from gapdrift.observed.sums import Side
 from gapdrift.results import BinFinding, Histogram
@@ -39,6 +40,12 @@ MAX_LABELS = 30
 
 MAX_NEW = 50
 """New values of a column that a result holds, at most: the most frequent ones."""
+
+RATES_CHANGED = 0.01
+"""p-value of a missing rate, adjusted for all (Holm), below which regions are not shown."""
+
+NO_REGIONS = "Regions of rows are not shown: missing rates changed, and rows with other cells may lie in other regions."
+"""Note in place of regions."""
 
 NOTABLE = 0.5
 """Standard deviations from the mean at which a column is worth a word about a region."""
@@ -81,7 +88,8 @@ class ColumnCounts(NamedTuple):
     def limits(self) -> Vector:
         """Where codes begin and end: (codes + 1,); those beyond all values have no width."""
         low, high = self.range or (self.axis.edges[0], self.axis.edges[-1])
-        return np.clip(np.concatenate([[low], self.axis.edges, [high]]), low, high)
+        found: Vector = np.clip(np.concatenate([[low], self.axis.edges, [high]]), low, high)
+        return found
 
     @property
     def middles(self) -> Vector:
@@ -190,17 +198,19 @@ def _labelled(column: Column, sides: tuple[ColumnCounts, ColumnCounts], totals: 
 
 
 def _shown_limits(sides: Sequence[ColumnCounts]) -> Vector:
-    """Limits of the intervals that are drawn: those of the reference, and of the same width beyond as far as needed."""
+    """Limits of the intervals that are drawn: whole ones of the reference, over nearly all values of both sides."""
     shown = sides[0].axis.shown
     width = shown[1] - shown[0]
     ends = np.array([side.quantiles([TAIL, 1.0 - TAIL]) for side in sides if side.n_observed])
-    low, high = ends[:, 0].min(), ends[:, 1].max()
     # A quarter of an interval is no reason for one more.
-    below, above = (max(np.floor(beyond / width + 0.75), 0.0) for beyond in (shown[0] - low, high - shown[-1]))
-    if below + above + len(shown) - 1 > MAX_INTERVALS:
-        return np.linspace(min(low, shown[0]), max(high, shown[-1]), MAX_INTERVALS + 1)
-    before, after = shown[0] - width * np.arange(below, 0, -1), shown[-1] + width * np.arange(1, above + 1)
-    return np.concatenate([before, shown, after])
+    below = max(np.floor((shown[0] - ends[:, 0].min()) / width + 0.75), 0.0)
+    above = max(np.floor((ends[:, 1].max() - shown[-1]) / width + 0.75), 0.0)
+    n_whole = below + len(shown) - 1 + above
+    step = np.ceil(n_whole / MAX_INTERVALS)
+    places = step * np.arange(np.ceil(n_whole / step) + 1) - below
+    own = np.clip(places, 0, len(shown) - 1).astype(np.intp)
+    found: Vector = np.where(places == own, shown[own], shown[0] + width * places)
+    return found
 
 
 def _shares(side: ColumnCounts, limits: Vector) -> tuple[float, ...]:
@@ -209,8 +219,10 @@ def _shares(side: ColumnCounts, limits: Vector) -> tuple[float, ...]:
     return tuple((np.diff(below) / max(side.n_observed, 1)).tolist())
 
 
-def describe_regions(schema: Schema, centres: Sequence[Vector], sides: tuple[Side, Side]) -> tuple[BinFinding, ...]:
-    """Shares of the rows in each region, and what its rows are like.
+def describe_regions(
+    schema: Schema, centres: Sequence[Vector], sides: tuple[Side, Side], missing_p_values: Vector
+) -> tuple[tuple[BinFinding, ...], tuple[str, ...]]:
+    """Shares of the rows in each region, and what its rows are like; none, and a note, where missing rates changed.
 
     Parameters
     ----------
@@ -219,14 +231,23 @@ def describe_regions(schema: Schema, centres: Sequence[Vector], sides: tuple[Sid
         Of `Functions.columns`, in steps of u.
     sides : pair of Side
         Of reference and window, with the sums "regions".
+    missing_p_values : (input columns,) array
+        Of the change of each missing rate.
     """
-    before, after = (side.evidence.sums["regions"] / max(side.n_rows, 1) for side in sides)
+    if holm(missing_p_values).min(initial=1.0) < RATES_CHANGED:
+        return (), (NO_REGIONS,)
+    (before, after), (m, n) = zip(
+        *((side.evidence.sums["regions"], max(side.n_rows, 1)) for side in sides), strict=True
+    )
+    pooled = (before + after) / (m + n)
+    before, after = before / m, after / n
+    surprise = (after - before) ** 2 / np.maximum(pooled * (1.0 - pooled) * (1.0 / m + 1.0 / n), 1e-12)
     columns, functions = counts_of(sides[0]), sides[0].functions
     found = []
     for place, centre in enumerate(centres):
         values, words = _in_words(schema, functions, columns, centre)
-        found.append(BinFinding(values, float(before[place]), float(after[place]), None, words))
-    return tuple(found)
+        found.append(BinFinding(values, float(before[place]), float(after[place]), float(surprise[place]), words))
+    return tuple(found), ()
 
 
 def category_at(schema: Schema, functions: Functions, place: int) -> str:

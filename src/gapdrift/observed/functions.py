@@ -142,11 +142,16 @@ class Axis:
         codes[unknown] = self.edges.searchsorted(numbers[unknown], side="right")
         return codes
 
+    @cached_property
+    def is_new(self) -> Mask:
+        """Whether a code, that of missing cells last, is that of numbers beside the few ones of the reference."""
+        found = np.full(self.n_codes + 1, len(self.single) > 0)
+        found[[*self.codes_of(self.single), -1]] = False
+        return found
+
     def tally_new(self, numbers: Vector) -> dict[str, int]:
         """Count of each number that is none of the few ones of the reference."""
-        is_new = np.ones(self.n_codes + 1, dtype=bool)
-        is_new[[*self.codes_of(self.single), -1]] = False
-        found, counts = np.unique(numbers[is_new[self.codes_of(numbers)]], return_counts=True)
+        found, counts = np.unique(numbers[self.is_new[self.codes_of(numbers)]], return_counts=True)
         return dict(zip(map(number_as_category, found.tolist()), counts.tolist(), strict=True))
 
     def check_stored(self) -> None:
@@ -192,6 +197,11 @@ class Functions:
     def starts(self) -> Indices:
         """Where the codes of each column begin among those of all, with the code of missing cells; and the end."""
         return np.cumsum([0, *(axis.n_codes + 1 for axis in self.axes)])
+
+    @cached_property
+    def new(self) -> Indices:
+        """Places of codes of numbers beside the few ones of the reference, among those of all."""
+        return np.flatnonzero(np.concatenate([axis.is_new for axis in self.axes]))
 
     @cached_property
     def columns(self) -> Indices:
@@ -391,7 +401,8 @@ def _edges(values: Vector, counts: Indices, shown: Vector) -> Vector:
         inner = np.concatenate([_inner_edges(values, counts), shown, beyond])
     else:
         # What lies between few values has codes of its own.
-        reach = np.diff(values).min(initial=max(abs(values[0]), 1.0)) / 32.0
+        apart = np.diff(values).min() if len(values) > 1 else max(abs(values[0]), 1.0) / 2.0**20
+        reach = apart / 32.0
         inner = np.concatenate([values - reach, values + reach])
     return np.unique(np.concatenate([inner, _outer_edges(values, counts)]))
 
@@ -408,8 +419,8 @@ def _inner_edges(values: Vector, counts: Indices) -> Vector:
     wanted = np.concatenate([np.arange(1, N_QUANTILES) / N_QUANTILES * total, few, total - few])
     at = np.searchsorted(reached, np.clip(wanted, 1, reached[-1]))
     often = np.flatnonzero(counts >= total / N_QUANTILES)
-    at = np.unique(np.concatenate([at, often[often > 0] - 1, often[often < len(between)]]))
-    return between[at]
+    found: Vector = between[np.unique(np.concatenate([at, often[often > 0] - 1, often[often < len(between)]]))]
+    return found
 
 
 def shown_edges(values: Vector, counts: Indices) -> Vector:
