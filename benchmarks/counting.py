@@ -21,8 +21,8 @@ from threadpoolctl import threadpool_limits
 from benchmarks._report import Bar, finish, left_out
 from benchmarks._timing import draw, in_turns
 from gapdrift.observed import counter
-from gapdrift.observed.functions import fit_functions
-from gapdrift.observed.regions import fit_regions
+from gapdrift.counting.functions import fit_functions
+from gapdrift.counting.regions import fit_regions
 from gapdrift.tables.encoding import encode
 from gapdrift.tables.schema import learn_schema
 

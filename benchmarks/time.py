@@ -35,8 +35,7 @@ from scipy.stats import f as f_distribution
 import gapdrift as gd
 from benchmarks._trials import add_arguments, outside, read_journal, run, select, write_csv
 from experiments.distributions import DRIFTS
-from gapdrift.detectors.usual import UsualJudge, table_of
-from gapdrift.inference.batches import judge_window
+from gapdrift.detectors.usual import UsualJudge
 
 Matrix = NDArray[np.float64]
 
@@ -269,8 +268,7 @@ def quick_p_values(detector: gd.DriftDetector) -> Callable[[pd.DataFrame], float
     judge = UsualJudge(usual, detector.reference_.batch_statistics(usual.basis))
 
     def p_value_of(window: pd.DataFrame) -> float:
-        own = table_of([detector.count(window)], judge.statistics, usual.calendar, ("",))
-        return judge_window(judge.variation, own).p_value
+        return judge.among(detector.count(window)).p_value
 
     return p_value_of
 

@@ -1,88 +1,67 @@
+"""Small tables of every kind, fitted."""
+
+from dataclasses import dataclass
+
 import numpy as np
 import pandas as pd
 import pytest
 
-import gapdrift as gd
-from gapdrift.counting import counter
-from gapdrift.detectors.drift import reference as drift_reference
-
-N_ROWS = 3_000
-
-
-@pytest.fixture(autouse=True, scope="module")
-def few_are_many():
-    """References of which a sample is learned from."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(drift_reference, "MAX_LEARNED", 2_500)
-        yield
+from gapdrift.counting.functions import Functions, fit_functions
+from gapdrift.counting.regions import Regions, fit_regions
+from gapdrift.tables.encoding import Encoded, encode
+from gapdrift.tables.schema import Schema, learn_schema
 
 
-@pytest.fixture(autouse=True)
-def nothing_compiled():
-    """Begin as a process that has not loaded machine code."""
-    counter._compiled.cache_clear()
+def hide(table, rng, rate=0.2):
+    return table.mask(rng.random(table.shape) < rate)
 
 
-def correlated(n_rows, n_columns, seed, rate=0.2):
-    rng = np.random.default_rng(seed)
-    mix = np.random.default_rng(0).normal(size=(n_columns, n_columns)) / np.sqrt(n_columns)
-    rows = rng.normal(size=(n_rows, n_columns)) @ mix + 0.5 * rng.normal(size=(n_rows, n_columns))
-    rows[rng.random(rows.shape) < rate] = np.nan
-    return rows
+def numbers(rng, n_rows, n_columns=12):
+    rows = rng.normal(size=(n_rows, n_columns)) @ rng.normal(size=(n_columns, n_columns))
+    return hide(pd.DataFrame(rows, columns=[f"c{place}" for place in range(n_columns)]), rng)
 
 
-def mixed(n_rows, seed):
-    """Numbers, ties, a heavy tail, categories, a column without values."""
-    rng = np.random.default_rng(seed)
-    base = rng.normal(size=n_rows)
-    frame = pd.DataFrame(
+def mixed(rng, n_rows):
+    table = pd.DataFrame(
         {
-            "plain": base + 0.3 * rng.normal(size=n_rows),
-            "ties": np.rint(base + rng.normal(size=n_rows)),
-            "heavy": np.exp(4.0 * rng.normal(size=n_rows)),
-            "level": np.where(base + rng.normal(size=n_rows) > 0, "high", "low"),
-            "many": rng.choice([f"level {place}" for place in range(30)], size=n_rows),
-            "nothing": np.full(n_rows, np.nan),
+            "heavy": rng.standard_t(1.2, size=n_rows),
+            "ties": rng.poisson(3.0, size=n_rows).astype(float),
+            "constant": np.full(n_rows, 7.5),
+            "colour": rng.choice(["red", "green", "blue"], n_rows),
+            "flag": rng.choice(["yes", "no"], n_rows, p=[0.1, 0.9]),
+            "mostly": np.where(rng.random(n_rows) < 0.9, 0.0, rng.exponential(size=n_rows)),
         }
     )
-    return frame.mask(rng.random(frame.shape) < 0.2)
+    table = hide(table, rng)
+    table["empty"] = np.nan
+    table.iloc[::17] = np.nan
+    return table
 
 
-def narrow(n_rows, seed):
-    return correlated(n_rows, 6, seed)
+KINDS = {
+    "mixed": mixed,
+    "twelve": numbers,
+    "one": lambda rng, n_rows: numbers(rng, n_rows, 1),
+    "complete": lambda rng, n_rows: pd.DataFrame(rng.lognormal(sigma=3.0, size=(n_rows, 3)), columns=list("abc")),
+}
 
 
-def wide(n_rows, seed):
-    return correlated(n_rows, 25, seed)
+@dataclass(frozen=True)
+class Fitted:
+    schema: Schema
+    functions: Functions
+    regions: Regions
+    window: pd.DataFrame
+    rows: Encoded
 
 
-def many_inputs(n_rows, seed):
-    """More columns than a code of 64 bits holds."""
-    return correlated(n_rows, 70, seed, rate=0.05)
-
-
-def factors(n_rows, seed):
-    """So many columns, and missing values, that the model has factors."""
-    return correlated(n_rows, 90, seed, rate=0.6)
-
-
-KINDS = {"narrow": narrow, "wide": wide, "mixed": mixed, "many inputs": many_inputs, "factors": factors}
-
-
-@pytest.fixture(scope="module")
-def fitted(few_are_many):
-    """Detector of each kind of table, fitted once."""
-    return {
-        name: gd.DriftDetector(random_state=0).fit(make(N_ROWS if name != "factors" else 600, 1))
-        for name, make in KINDS.items()
-    }
-
-
-@pytest.fixture
-def detector(fitted):
-    return fitted["narrow"]
-
-
-@pytest.fixture
-def mixed_detector(fitted):
-    return fitted["mixed"]
+@pytest.fixture(params=list(KINDS))
+def kind(request, rng):
+    """A reference of 400 rows and a window of 90, which goes beyond it."""
+    make = KINDS[request.param]
+    reference, window = make(rng, 400), make(rng, 90)
+    schema = learn_schema(reference)
+    rows = encode(reference, schema)
+    functions = fit_functions(rows, schema)
+    regions = fit_regions(functions, functions.codes(rows), 5, rng)
+    return Fitted(schema, functions, regions, window, encode(window, schema))

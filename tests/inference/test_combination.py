@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from gapdrift.inference.contrast import covariance_of, standardised
 from scipy.stats import chi2
 from scipy.stats import f as f_distribution
 from scipy.stats import t as t_distribution
@@ -14,7 +15,6 @@ from gapdrift.inference.combination import (
     sum_of_squares,
     wald,
 )
-from gapdrift.inference.contrast import covariance_of, standardised
 from gapdrift.inference.null import Null, correlation_of
 from tests.inference.test_contrast import contrast_of
 

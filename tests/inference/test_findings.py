@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from gapdrift.inference.parts import merge_bins
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import ndtr
@@ -7,7 +8,6 @@ from scipy.special import ndtr
 import gapdrift as gd
 from gapdrift.inference.comparison import reference_error
 from gapdrift.inference.findings import combine_verdict, holm
-from gapdrift.inference.parts import merge_bins
 from gapdrift.results import Finding
 
 

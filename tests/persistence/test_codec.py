@@ -4,14 +4,14 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from gapdrift.inference.contrast import Shape
+from gapdrift.models.normal_scores import NormalScores
 
 import gapdrift as gd
 from gapdrift.detectors.mdlfwf.regressors import Recipe
 from gapdrift.detectors.reference import Setting
 from gapdrift.errors import StorageError
-from gapdrift.inference.contrast import Shape
 from gapdrift.models.imputation import ConstantFill
-from gapdrift.models.normal_scores import NormalScores
 from gapdrift.models.partition import Partition
 from gapdrift.persistence.archive import pack, reading
 from gapdrift.persistence.codec import Reader, Writer, read_record

@@ -2,15 +2,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from gapdrift.inference.observed_null import ObservedNull
+from gapdrift.models.normal_scores import NormalScores
 
 import gapdrift as gd
 from gapdrift.detectors.mdlfwf.regressors import Forest, LinearModel
 from gapdrift.errors import StorageError
 from gapdrift.inference.null import N_DRAWS, Null
-from gapdrift.inference.observed_null import ObservedNull
 from gapdrift.models.gaussian import DensePrecision, FactorPrecision
 from gapdrift.models.imputation import ChainedRegressions, ConstantFill
-from gapdrift.models.normal_scores import NormalScores
 from gapdrift.models.partition import Partition
 from gapdrift.results.result import Histogram
 from gapdrift.tables.histograms import HistogramAxis

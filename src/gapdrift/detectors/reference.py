@@ -25,7 +25,6 @@ from gapdrift.detectors.usual import (
     UsualJudge,
     joined_parts,
     learn_usual,
-    usual_of,
     with_calendar,
     without_calendar,
 )
@@ -242,10 +241,8 @@ class ReferenceDetector(Detector):
             self.evidence_.check_like(part)
         statistics, first = self.reference_.batch_statistics(self.usual_.basis), len(self.usual_.table)
         labelled = [(f"batch {first + place}", part) for place, part in enumerate(counted)]
-        more, _ = usual_of(labelled, statistics, self.usual_.calendar, self.usual_.unit)
         other = copy(self)
-        if more is not None:
-            other.usual_ = self.usual_.append(more)
+        other.usual_ = self.usual_.with_parts(labelled, statistics)
         return other
 
     @property
@@ -475,8 +472,6 @@ def _check_usual(usual: Usual, detector: ReferenceDetector) -> None:
     own = statistics.of(detector.reference_.evidence)
     shapes = {name: block.shape[1:] for name, block in usual.table.blocks.items()}
     expect(shapes == {name: array.shape for name, array in own.items()}, "batches of the detector's statistics")
-    within = {name: array.shape for name, array in statistics.within(detector.reference_.evidence).items()}
-    expect({name: array.shape for name, array in usual.within.items()} == within, "products of these statistics")
     n_terms = 0 if usual.calendar is None else usual.calendar.n_terms
     expect(usual.table.calendar.shape[1] == n_terms, "calendar terms of the seasons")
 

@@ -1,26 +1,27 @@
 """The usual variation between the batches of a reference: learned by `fit`, and what a window is judged by."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gapdrift._typing import Indices, Vector
+from gapdrift._typing import Matrix, Vector
 from gapdrift.counting.evidence import Evidence
 from gapdrift.errors import EvidenceError, InputError
+from gapdrift.inference.batch_models import Block
 from gapdrift.inference.batches import (
     MIN_BATCHES,
     BatchTable,
-    Block,
     Judgement,
     Variation,
     batches_needed,
     fit_variation,
     judge_window,
+    stacked,
 )
 from gapdrift.inference.findings import holm
 from gapdrift.persistence.records import stored
@@ -41,6 +42,9 @@ __all__ = [
     "with_calendar",
     "without_calendar",
 ]
+
+Count = Callable[[Any, SeasonTerms | None], Evidence]
+"""Evidence of the rows of a table, with the terms of a calendar."""
 
 CALENDAR = "calendar"
 """Name of the sums of calendar terms in evidence."""
@@ -65,30 +69,28 @@ class Statistics(Protocol):
     """What a detector compares of batches; see `gapdrift.detectors.drift.batches.BatchStatistics`."""
 
     @property
-    def basis(self) -> Mapping[str, Vector]:
-        """What of the reference they are compared with."""
+    def basis(self) -> Mapping[str, NDArray[np.float64]]:
+        """What they are compared with."""
+        ...
+
+    def learn(self, parts: Iterable[Evidence]) -> tuple[dict[str, Matrix], dict[str, NDArray[np.float64]]]:
+        """Statistics of batches that come one by one, by the names of their blocks, and the basis that they give."""
         ...
 
     def of(self, evidence: Evidence) -> Mapping[str, Vector]:
-        """Statistics of one batch, by the names of their blocks."""
+        """Statistics of one batch, infinite where it has none."""
         ...
 
-    def within(self, evidence: Evidence) -> Mapping[str, NDArray[np.float64]]:
-        """Sums of products within one batch."""
-        ...
-
-    def blocks(
-        self, within: Mapping[str, NDArray[np.float64]], n_rows: float, *, as_panes: bool = False
-    ) -> tuple[Block, ...]:
+    def blocks(self, *, as_panes: bool = False) -> tuple[Block, ...]:
         """How the statistics are compared."""
         ...
 
-    def column_tests(self, variation: Variation, residuals: Mapping[str, Vector]) -> tuple[Vector | None, Vector]:
+    def column_tests(self, judgement: Judgement) -> tuple[Vector | None, Vector]:
         """p-values of the values of input columns, if they are tested, and of their missing rates."""
         ...
 
-    def shown(self, residuals: Mapping[str, Vector]) -> Sequence[tuple[int, int]]:
-        """Input columns whose values can be shown, and the place in the block "columns" of what is shown of each."""
+    def shown(self, residuals: Mapping[str, Vector]) -> Sequence[tuple[int, str, int]]:
+        """Input columns whose values can be shown, and the block and the place in it of what is shown of each."""
         ...
 
 
@@ -100,10 +102,8 @@ class Usual:
     Parameters
     ----------
     table : BatchTable
-    within : mapping of str to array
-        Sums of products within batches, over all of them.
     basis : mapping of str to array
-        What of the reference the statistics of batches were compared with.
+        What the statistics of batches are compared with.
     calendar : SeasonTerms or None
     as_panes : bool
         Whether batches are panes of dependent rows.
@@ -113,7 +113,6 @@ class Usual:
     """
 
     table: BatchTable
-    within: Mapping[str, NDArray[np.float64]]
     basis: Mapping[str, NDArray[np.float64]]
     calendar: SeasonTerms | None
     as_panes: bool
@@ -128,10 +127,12 @@ class Usual:
         terms = (self.table.calendar * self.table.n_rows[:, None]).sum(axis=0) * share
         return replace(evidence, sums={**evidence.sums, CALENDAR: terms})
 
-    def append(self, other: "Usual") -> "Usual":
-        """Batches of both."""
-        within = {name: array + other.within[name] for name, array in self.within.items()}
-        return replace(self, table=self.table.append(other.table), within=within)
+    def with_parts(self, labelled: Iterable[tuple[str, Evidence]], statistics: Statistics) -> "Usual":
+        """The same with more batches, compared on the same basis."""
+        parts = [(label, part) for label, part in labelled if part.n_rows >= MIN_BATCH_ROWS]
+        return replace(
+            self, table=reduce(BatchTable.append, [_row(*each, self, statistics) for each in parts], self.table)
+        )
 
 
 class UsualJudge:
@@ -141,6 +142,7 @@ class UsualJudge:
     ----------
     usual : Usual
     statistics : Statistics
+        On the basis of the batches.
     """
 
     def __init__(self, usual: Usual, statistics: Statistics) -> None:
@@ -149,9 +151,12 @@ class UsualJudge:
     @cached_property
     def variation(self) -> Variation:
         """Usual variation, learned when it is first asked for."""
-        usual = self.usual
-        blocks = self.statistics.blocks(usual.within, float(usual.table.n_rows.sum()), as_panes=usual.as_panes)
-        return fit_variation(usual.table, blocks, as_panes=usual.as_panes)
+        as_panes = self.usual.as_panes
+        return fit_variation(self.usual.table, self.statistics.blocks(as_panes=as_panes), as_panes=as_panes)
+
+    def among(self, evidence: Evidence) -> Judgement:
+        """The window of some evidence, with its calendar, among the batches."""
+        return judge_window(self.variation, _row("", evidence, self.usual, self.statistics))
 
     def judge(self, evidence: Evidence, plain: DriftResult) -> DriftResult:
         """Result whose verdict and p-values are about the usual variation.
@@ -163,30 +168,32 @@ class UsualJudge:
         plain : DriftResult
             Against the rows of the reference, taken as independent.
         """
-        judgement = judge_window(self.variation, table_of([evidence], self.statistics, self.usual.calendar, ("",)))
-        values = _finding(plain.values, judgement.values, judgement, self.variation, of_values=True)
-        missingness = plain.missingness and _finding(
-            plain.missingness, judgement.missingness, judgement, self.variation, of_values=False
-        )
+        judgement = self.among(evidence)
         features, strips = self._columns(plain, judgement)
-        usual = UsualVariation(
-            len(self.usual.table),
-            self.usual.unit,
-            judgement.p_value,
-            plain.p_value,
-            batches_needed(plain.alpha),
-            (_whole_strip(judgement), *strips),
-        )
+        # Not where the difference from the rows is smaller than ``min_effect``.
+        too_small = not plain.drift and plain.p_value < plain.alpha
+        drift = None if plain.drift is None else judgement.p_value < plain.alpha and not too_small
+        n_batches, needed = len(self.usual.table), batches_needed(plain.alpha)
+        p_values = judgement.p_value, plain.p_value
+        missingness = plain.missingness and self._finding(plain.missingness, judgement.missingness, judgement)
         return replace(
             plain,
-            drift=_verdict(plain, judgement.p_value),
+            drift=drift,
             p_value=1.0 if plain.drift is None else judgement.p_value,
-            values=values,
+            values=self._finding(plain.values, judgement.values, judgement),
             missingness=missingness,
             features=features,
             warnings=(*plain.warnings, *self.usual.notes, *self._few_batches(plain.alpha), *self._alike_batches()),
-            usual=usual,
+            usual=UsualVariation(n_batches, self.usual.unit, *p_values, needed, strips),
         )
+
+    def _finding(self, plain: Finding, p_value: float, judgement: Judgement) -> Finding:
+        if not plain.determined:
+            return plain
+        of_values = plain.name == "values"
+        names = [each.block.name for each in self.variation.blocks if each.block.of_values == of_values]
+        parts = tuple(Finding(name, None, None, judgement.parts[name], None) for name in names)
+        return Finding(plain.name, None, None, p_value, plain.effect_size, parts=parts)
 
     def _few_batches(self, alpha: float) -> tuple[str, ...]:
         n_batches, needed = len(self.usual.table), batches_needed(alpha)
@@ -199,7 +206,7 @@ class UsualJudge:
 
     def _alike_batches(self) -> tuple[str, ...]:
         """A note where batches that follow each other are alike: they are fewer than they seem."""
-        alike = max((scored.alike for scored in self.variation.blocks), default=0.0)
+        alike = max((each.alike for each in self.variation.blocks), default=0.0)
         if not alike:
             return ()
         remedy = "" if self.usual.calendar else "take off what the calendar explains (season=...), "
@@ -209,39 +216,45 @@ class UsualJudge:
             f"history, {remedy}or add batches as they come (with_batches, or a monitor that adapts).",
         )
 
-    def _columns(self, plain: DriftResult, judgement: Judgement) -> tuple[tuple[FeatureFinding, ...], list[BatchStrip]]:
-        values, missing = self.statistics.column_tests(self.variation, judgement.residuals)
-        found = []
-        for index, feature in enumerate(plain.features):
-            changed = feature
-            if values is not None and feature.p_value is not None:
-                adjusted = float(holm(values)[index])
-                changed = replace(changed, p_value=float(values[index]), adjusted_p_value=adjusted)
-            if feature.missing_p_value is not None:
-                adjusted = float(holm(missing)[index])
-                changed = replace(changed, missing_p_value=float(missing[index]), adjusted_missing_p_value=adjusted)
-            found.append(changed)
-        return tuple(found), self._strips(plain, judgement, values, missing)
+    def _columns(
+        self, plain: DriftResult, judgement: Judgement
+    ) -> tuple[tuple[FeatureFinding, ...], tuple[BatchStrip, ...]]:
+        """Columns with their p-values, and strips of the batches: of the whole, and of some columns."""
+        values, missing = self.statistics.column_tests(judgement)
+        features = list(plain.features)
+        for place, (own, adjusted) in enumerate(() if values is None else zip(values, holm(values), strict=True)):
+            if features[place].p_value is not None:
+                features[place] = replace(features[place], p_value=float(own), adjusted_p_value=float(adjusted))
+        for place, pair in enumerate(zip(missing.tolist(), holm(missing).tolist(), strict=True)):
+            if features[place].missing_p_value is not None:
+                new = dict(zip(("missing_p_value", "adjusted_missing_p_value"), pair, strict=True))
+                features[place] = replace(features[place], **new)
+        unusual = -np.log10(np.clip(np.append(self.variation.unusual, judgement.p_value), 1e-300, 1.0))
+        whole = BatchStrip("", "whole", _thinned(unusual[:-1]), float(unusual[-1]))
+        strips = [*self._value_strips(plain, judgement, values), *self._missing_strips(plain, missing)]
+        ordered = sorted(strips, key=lambda each: each[0])[:SHOWN_COLUMNS]
+        return tuple(features), (whole, *(strip for _, strip in ordered))
 
-    def _strips(
-        self, plain: DriftResult, judgement: Judgement, values: Vector | None, missing: Vector
-    ) -> list[BatchStrip]:
-        """Strips of the columns with the smallest p-values, at most some."""
-        table, strips = self.usual.table, []
-        if values is not None:
-            scored = self.variation.block("columns")
-            terms = np.column_stack([np.ones(len(table)), table.calendar])
-            usual = scored.model.residuals(table.blocks["columns"], terms, table.n_rows)
-            for column, place in self.statistics.shown(judgement.residuals):
-                window = float(judgement.residuals["columns"][place])
-                strip = BatchStrip(plain.features[column].name, "values", _thinned(usual[:, place]), window)
-                strips.append((float(values[column]), strip))
+    def _value_strips(
+        self, plain: DriftResult, judgement: Judgement, values: Vector | None
+    ) -> Iterator[tuple[float, BatchStrip]]:
+        """Strips with the p-values that order them."""
+        if values is None:
+            return
+        table, entries = self.usual.table, {each.block.name: each.entries for each in self.variation.blocks}
+        terms = np.column_stack([np.ones(len(table)), table.calendar])
+        for column, name, place in self.statistics.shown(judgement.residuals):
+            margins, window = entries[name], float(judgement.residuals[name][place])
+            assert margins is not None  # it has residuals
+            batches = margins.residuals(table.blocks[name], terms, table.n_rows)[:, place]
+            yield float(values[column]), BatchStrip(plain.features[column].name, "values", _thinned(batches), window)
+
+    def _missing_strips(self, plain: DriftResult, missing: Vector) -> Iterator[tuple[float, BatchStrip]]:
         for column, feature in enumerate(plain.features):
-            rates = np.sin(table.blocks["rates"][:, column]) ** 2
+            rates = self.usual.table.blocks["missing"][:, column]
             if rates.any() or feature.missing_window:
                 strip = BatchStrip(feature.name, "missing", _thinned(rates), feature.missing_window)
-                strips.append((float(missing[column]), strip))
-        return [strip for _, strip in sorted(strips, key=lambda each: each[0])[:SHOWN_COLUMNS]]
+                yield float(missing[column]), strip
 
 
 def with_calendar(evidence: Evidence, calendar: SeasonTerms | None, table: Any) -> Evidence:
@@ -284,52 +297,62 @@ def _check_terms(calendar: SeasonTerms | None, n_batches: int) -> None:
         )
 
 
-def table_of(
-    parts: Sequence[Evidence], statistics: Statistics, calendar: SeasonTerms | None, labels: Sequence[str]
-) -> BatchTable:
-    """Table of batches out of their evidence."""
-    found = [statistics.of(part) for part in parts]
-    terms = np.zeros((len(parts), 0))
-    if calendar is not None:
-        absent = [part for part in parts if CALENDAR not in part.sums]
-        if absent:
-            raise EvidenceError(
-                "Evidence of a batch has no calendar terms, but seasons are compared: count it with a detector that "
-                "was fitted with the same season."
-            )
-        terms = np.array([part.sums[CALENDAR] / part.n_rows for part in parts])
-    blocks = {name: np.array([each[name] for each in found]) for name in found[0]}
-    return BatchTable(np.array([float(part.n_rows) for part in parts]), terms, blocks, tuple(labels))
+def _row(label: str, part: Evidence, usual: Usual, statistics: Statistics) -> BatchTable:
+    """Table of one batch."""
+    terms = _terms(part, usual.calendar)[None]
+    return BatchTable(np.array([float(part.n_rows)]), terms, stacked([statistics.of(part)]), (label,))
+
+
+def _terms(part: Evidence, calendar: SeasonTerms | None) -> Vector:
+    """Means of the calendar terms of a batch."""
+    if calendar is None:
+        return np.zeros(0)
+    if CALENDAR not in part.sums:
+        raise EvidenceError(
+            "Evidence of a batch has no calendar terms, but seasons are compared: count it with a detector that "
+            "was fitted with the same season."
+        )
+    found: Vector = part.sums[CALENDAR] / part.n_rows
+    return found
 
 
 def usual_of(
-    parts: Iterable[tuple[str, Evidence]], statistics: Statistics, calendar: SeasonTerms | None, unit: str
-) -> tuple[Usual | None, int]:
-    """Usual variation of batches, one evidence at a time, and how many were left out for having too few rows."""
-    tables, labels, n_left_out = [], [], 0
-    within: dict[str, NDArray[np.float64]] = {}
-    for label, part in parts:
-        if part.n_rows < MIN_BATCH_ROWS:
-            n_left_out += 1
-            continue
-        tables.append(table_of([part], statistics, calendar, (label,)))
-        labels.append(label)
-        for name, products in statistics.within(part).items():
-            within[name] = within.get(name, np.zeros_like(products)) + products
-    if not tables:
-        return None, n_left_out
-    joined = BatchTable(
-        np.concatenate([table.n_rows for table in tables]),
-        np.concatenate([table.calendar for table in tables]),
-        {name: np.concatenate([table.blocks[name] for table in tables]) for name in tables[0].blocks},
-        tuple(labels),
-    )
-    return Usual(joined, within, dict(statistics.basis), calendar, as_panes=False, unit=unit), n_left_out
-
-
-def learn_usual(
-    plan: BatchPlan, table: Table | None, count: Callable[[Any, SeasonTerms | None], Evidence], statistics: Statistics
+    parts: Iterable[tuple[str, Evidence]],
+    statistics: Statistics,
+    calendar: SeasonTerms | None,
+    unit: str,
+    notes: tuple[str, ...] = (),
+    *,
+    as_panes: bool = False,
 ) -> Usual:
+    """Usual variation of batches, one evidence at a time; too few batches raise an `InputError`."""
+    labels, n_rows, terms, n_left_out = [], [], [], 0
+
+    def large_enough() -> Iterator[Evidence]:
+        nonlocal n_left_out
+        for label, part in parts:
+            if part.n_rows < MIN_BATCH_ROWS:
+                n_left_out += 1
+                continue
+            labels.append(label)
+            n_rows.append(float(part.n_rows))
+            terms.append(_terms(part, calendar))
+            yield part
+
+    blocks, basis = statistics.learn(large_enough())
+    if len(labels) < MIN_BATCHES:
+        small = f" ({n_left_out} with fewer than {MIN_BATCH_ROWS} rows left out)" if n_left_out else ""
+        raise InputError(
+            f"The reference has {len(labels)} batch(es){small}, expected at least {MIN_BATCHES}, better 20. Collect "
+            "more, or make the batches shorter."
+        )
+    if n_left_out:
+        notes = (*notes, f"{n_left_out} batch(es) with fewer than {MIN_BATCH_ROWS} rows were left out.")
+    table = BatchTable(np.array(n_rows), np.array(terms), blocks, tuple(labels))
+    return Usual(table, basis, calendar, as_panes, unit, notes)
+
+
+def learn_usual(plan: BatchPlan, table: Table | None, count: Count, statistics: Statistics) -> Usual:
     """Usual variation of the batches of a reference in memory.
 
     Parameters
@@ -338,30 +361,22 @@ def learn_usual(
     table : Table or None
         The reference; None where the plan has its parts.
     count : callable
-        Evidence of the rows of a table, with the terms of a calendar.
     statistics : Statistics
     """
     if plan.parts is not None:
         calendar, notes = calendar_of(plan, len(plan.parts))
-        parts = (
-            (f"batch {place}", part if isinstance(part, Evidence) else count(part, calendar))
-            for place, part in enumerate(plan.parts)
-        )
-        return checked_usual(*usual_of(parts, statistics, calendar, plan.unit), notes)
+        counted = (part if isinstance(part, Evidence) else count(part, calendar) for part in plan.parts)
+        labelled = ((f"batch {place}", part) for place, part in enumerate(counted))
+        return usual_of(labelled, statistics, calendar, plan.unit, notes)
     assert table is not None
     if plan.in_order:
         return _learn_panes(plan, table, count, statistics)
     codes, labels = label_rows(table, plan)
     calendar, notes = calendar_of(plan, len(labels))
-    order = np.argsort(codes, kind="stable")
-    ends = np.cumsum(np.bincount(codes, minlength=len(labels)))
-    ordered = table.take(order)
-    slices = zip([0, *ends[:-1].tolist()], ends.tolist(), strict=True)
-    parts = (
-        (label, count(ordered.slice(start, stop), calendar))
-        for label, (start, stop) in zip(labels, slices, strict=True)
-    )
-    return checked_usual(*usual_of(parts, statistics, calendar, plan.unit), notes)
+    ordered = table.take(np.argsort(codes, kind="stable"))
+    limits = np.cumsum([0, *np.bincount(codes, minlength=len(labels))]).tolist()
+    pieces = (count(ordered.slice(start, stop), calendar) for start, stop in pairwise(limits))
+    return usual_of(zip(labels, pieces, strict=True), statistics, calendar, plan.unit, notes)
 
 
 @dataclass(frozen=True)
@@ -405,7 +420,7 @@ class BatchCounter:
     schema : Schema
     """
 
-    def __init__(self, plan: BatchPlan, count: Callable[[Any, SeasonTerms | None], Evidence], schema: Schema) -> None:
+    def __init__(self, plan: BatchPlan, count: Count, schema: Schema) -> None:
         if plan.span is None and plan.column is None:
             raise InputError(
                 "batches of rows that are not in memory have to be a column or a span of time: the rows come in "
@@ -430,8 +445,7 @@ class BatchCounter:
     def usual(self, batches: Mapping[str, Evidence], statistics: Statistics) -> Usual:
         """Usual variation of all batches."""
         _check_terms(self.calendar, len(batches))
-        found = usual_of(sorted(batches.items()), statistics, self.calendar, self.plan.unit)
-        return checked_usual(*found, self.notes)
+        return usual_of(sorted(batches.items()), statistics, self.calendar, self.plan.unit, self.notes)
 
 
 def joined_parts(plan: BatchPlan) -> Table:
@@ -442,23 +456,7 @@ def joined_parts(plan: BatchPlan) -> Table:
     return join_tables([Table.read(table) for table in tables])
 
 
-def checked_usual(usual: Usual | None, n_left_out: int, notes: tuple[str, ...] = ()) -> Usual:
-    """Usual variation with its notes; too few batches raise an `InputError`."""
-    n_batches = 0 if usual is None else len(usual.table)
-    if usual is None or n_batches < MIN_BATCHES:
-        small = f" ({n_left_out} with fewer than {MIN_BATCH_ROWS} rows left out)" if n_left_out else ""
-        raise InputError(
-            f"The reference has {n_batches} batch(es){small}, expected at least {MIN_BATCHES}, better 20. Collect "
-            "more, or make the batches shorter."
-        )
-    if n_left_out:
-        notes = (*notes, f"{n_left_out} batch(es) with fewer than {MIN_BATCH_ROWS} rows were left out.")
-    return replace(usual, notes=notes)
-
-
-def _learn_panes(
-    plan: BatchPlan, table: Table, count: Callable[[Any, SeasonTerms | None], Evidence], statistics: Statistics
-) -> Usual:
+def _learn_panes(plan: BatchPlan, table: Table, count: Count, statistics: Statistics) -> Usual:
     """Panes of consecutive rows, merged in pairs as long as their means are correlated."""
     n_panes = min(table.n_rows // PANE_ROWS, MAX_PANES)
     if n_panes < MIN_PANES:
@@ -480,44 +478,20 @@ def _learn_panes(
             "slowly, or days and weeks differ. Fit with batches as long as the windows will be.",
         )
     labelled = ((f"pane {place}", part) for place, part in enumerate(parts))
-    usual, _ = usual_of(labelled, statistics, None, plan.unit)
-    assert usual is not None
-    return replace(usual, as_panes=True, notes=notes)
+    return usual_of(labelled, statistics, None, plan.unit, notes, as_panes=True)
 
 
 def _pane_correlation(parts: list[Evidence], statistics: Statistics) -> float:
     """Correlation of the statistics of consecutive panes: the upper quartile over those that vary."""
-    found = [np.concatenate(list(statistics.of(part).values())) for part in parts]
-    scores = np.nan_to_num(np.array(found))
-    scores = scores - scores.mean(axis=0)
+    found = np.array([np.concatenate(list(statistics.of(part).values())) for part in parts])
+    scores = np.where(np.isfinite(found), found, 0.0)
+    scores -= scores.mean(axis=0)
     squares = (scores**2).sum(axis=0)
-    varies: Indices = np.flatnonzero(squares > 1e-9)
-    if not len(varies):
+    varies = squares > 1e-9
+    if not varies.any():
         return 0.0
     products = (scores[1:] * scores[:-1]).sum(axis=0)[varies] / squares[varies]
     return float(np.quantile(products, 0.75))
-
-
-def _verdict(plain: DriftResult, p_value: float) -> bool | None:
-    """Whether the window is unusual; not where the difference from the rows is smaller than ``min_effect``."""
-    if plain.drift is None:
-        return None
-    too_small = not plain.drift and plain.p_value < plain.alpha
-    return p_value < plain.alpha and not too_small
-
-
-def _finding(plain: Finding, p_value: float, judgement: Judgement, variation: Variation, *, of_values: bool) -> Finding:
-    if not plain.determined:
-        return plain
-    found = [scored.block.name for scored in variation.blocks if scored.block.of_values == of_values]
-    names = [name for name in found if name in judgement.parts]
-    parts = tuple(Finding(name, None, None, judgement.parts[name], None) for name in names)
-    return Finding(plain.name, None, None, p_value, plain.effect_size, parts=parts)
-
-
-def _whole_strip(judgement: Judgement) -> BatchStrip:
-    unusual = -np.log10(np.clip(judgement.unusual, 1e-300, 1.0))
-    return BatchStrip("", "whole", _thinned(unusual[:-1]), float(unusual[-1]))
 
 
 def _thinned(values: Vector) -> tuple[float, ...]:

@@ -1,22 +1,27 @@
 """The usual variation between batches, and how a window compares with it.
 
 A batch is one vector of statistics. They vary more from batch to batch than the rows of one batch let expect: days
-differ. A window is therefore scored by its distance from the batches' mean in the metric of their own covariance, and
-that score is compared with those of the batches, each of which was scored by the others.
+differ. A window is judged in two ways, which share the false alarms:
+
+- each *entry* by itself, by Student's t against the other batches, so that a gross fault never hides;
+- all statistics of a kind together, and their largest, scored by their own covariance between batches. That score is
+  compared with those of the batches, each of which was scored by the others.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import reduce
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from scipy.special import fdtrc, fdtri, stdtr
 
 from gapdrift._typing import Indices, Matrix, Vector
-from gapdrift.inference.batch_models import Block, BlockModel, design_of, fit_block
+from gapdrift.inference.batch_models import Block, BlockModel, Margins, fit_block, fit_margins
+from gapdrift.inference.combination import sidak_all
 from gapdrift.inference.pearson import SMALLEST_P
 from gapdrift.inference.tails import ScoreTail, fit_tail
-from gapdrift.persistence.records import expect, expect_shape, stored
+from gapdrift.persistence.records import INFINITE, expect, expect_shape, stored
 
 __all__ = [
     "MIN_BATCHES",
@@ -27,17 +32,17 @@ __all__ = [
     "batches_needed",
     "fit_variation",
     "judge_window",
-    "student_p_values",
+    "stacked",
 ]
 
 MIN_BATCHES = 5
 """Batches below which nothing is learned of their variation."""
 
 MAX_FOLDS = 64
-"""Of more batches than this, several are left out at once to score them by the others."""
+"""Batches up to which each is left out by itself, to be scored by the others."""
 
-FEW_FOLDS, MANY_BATCHES = 16, 500
-"""Folds where batches are so many that leaving out more of them changes nothing."""
+FEW_FOLDS = 16
+"""Folds of more batches: leaving out some more of many changes nothing."""
 
 CORRELATED = 0.3
 """Mean correlation of neighbouring batches above which they are alike, at least."""
@@ -46,9 +51,15 @@ KNOWN = 5.0
 """How many batches it counts for that scores should decline as those of normal variables do."""
 
 MISSING_SHARE = 0.3
-"""Share of the false alarms that a verdict by batches spends on missingness.
+"""Share of the false alarms of scores that is spent on missingness.
 
 More than that of a verdict by rows: with few batches no p-value is so small that it would survive a tenth."""
+
+ENTRY_SHARE = 0.2
+"""Share of the false alarms that is spent on entries: a gross fault is far beyond any share of alpha."""
+
+MOST_FREEDOM = 9.0
+"""Degrees of freedom of an entry in a verdict, at most: batches have heavy tails."""
 
 
 @stored
@@ -62,14 +73,14 @@ class BatchTable:
     calendar : (batches, terms) array
         Means over the rows of a batch of the terms of the seasons; no columns without seasons.
     blocks : mapping of str to (batches, statistics) array
-        Statistics by the name of their block; NaN where a batch has none.
+        Statistics by the name of their block; infinite where a batch has none.
     labels : tuple of str
         What the batches are called.
     """
 
     n_rows: Vector
     calendar: Matrix
-    blocks: Mapping[str, Matrix]
+    blocks: Mapping[str, Annotated[Matrix, INFINITE]]
     labels: tuple[str, ...]
 
     def __len__(self) -> int:
@@ -97,54 +108,65 @@ class BatchTable:
         expect(len(self.labels) == n_batches, "a label for each batch")
 
 
-class ScoredBlock(NamedTuple):
-    """A block with its model, and how the scores of its batches decline.
+class UsualBlock(NamedTuple):
+    """What is usual of a block.
 
     Parameters
     ----------
     block : Block
-    model : BlockModel
-        Of all batches.
+    entries : Margins or None
+        Of statistics that are judged by themselves.
+    model : BlockModel or None
+        Of statistics that are scored.
     scale : float
         Of the score of all statistics together: its median over batches is that of an F distribution.
-    tails : tuple of two ScoreTail
-        Of that score, and of the largest entry.
-    p_values : (batches, 2) array
-        Of both scores of each batch, among the others.
+    tails : tuple of ScoreTail
+        How the scores of batches decline: of those with a weight.
+    p_values : (batches,) array
+        Of each batch among the others.
     alike : float
         Correlation of consecutive batches, 0 where there is none.
     """
 
     block: Block
-    model: BlockModel
-    scale: float
-    tails: tuple[ScoreTail, ScoreTail]
-    p_values: Matrix
-    alike: float
+    entries: Margins | None
+    model: BlockModel | None = None
+    scale: float = 1.0
+    tails: tuple[ScoreTail, ...] = ()
+    p_values: Vector = np.ones(1)
+    alike: float = 0.0
+
+    @property
+    def weight(self) -> float:
+        """Weight of its scores."""
+        return self.block.together + self.block.largest
+
+    def among(self, scores: Matrix) -> Vector:
+        """p-value of a window by its scores."""
+        return self.least([tail.p_values(column) for tail, column in zip(self.tails, scores.T, strict=True)])
+
+    def least(self, p_values: list[Vector]) -> Vector:
+        """p-value of batches out of those of their scores."""
+        weights = [weight for weight in (self.block.together, self.block.largest) if weight]
+        return _smallest([p * sum(weights) / weight for p, weight in zip(p_values, weights, strict=True)])
 
 
-@dataclass(frozen=True, eq=False)
-class Variation:
+class Variation(NamedTuple):
     """Usual variation between batches.
 
     Parameters
     ----------
-    blocks : tuple of ScoredBlock
+    blocks : tuple of UsualBlock
+    values, missingness : ScoreTail
+        How often batches are as unusual.
     unusual : (batches,) array
         How unusual each batch is among the others: the smaller, the more.
-    whole, values, missingness : ScoreTail
-        How often batches are as unusual.
     """
 
-    blocks: tuple[ScoredBlock, ...]
-    unusual: Vector
-    whole: ScoreTail
+    blocks: tuple[UsualBlock, ...]
     values: ScoreTail
     missingness: ScoreTail
-
-    def block(self, name: str) -> ScoredBlock:
-        """Block of a name."""
-        return next(scored for scored in self.blocks if scored.block.name == name)
+    unusual: Vector
 
 
 class Judgement(NamedTuple):
@@ -155,18 +177,24 @@ class Judgement(NamedTuple):
     p_value, values, missingness : float
     parts : mapping of str to float
         p-values of single blocks.
-    unusual : (batches + 1,) array
-        How unusual each batch, and last the window, is among all: the smaller, the more.
     residuals : mapping of str to (statistics,) array
-        What is compared one by one: differences from what is usual, over their standard deviations.
+        Of entries: differences from what is usual, over their standard deviations.
+    entries, single : mapping of str to (statistics,) array
+        p-values of entries, and of scored statistics one by one: what each has beyond all others.
     """
 
     p_value: float
     values: float
     missingness: float
     parts: Mapping[str, float]
-    unusual: Vector
     residuals: Mapping[str, Vector]
+    entries: Mapping[str, Vector]
+    single: Mapping[str, Vector]
+
+
+def stacked(found: Sequence[Mapping[str, Vector]]) -> dict[str, Matrix]:
+    """Statistics of batches one below the other, by the names of their blocks."""
+    return {name: np.array([each[name] for each in found]) for name in found[0]} if found else {}
 
 
 def batches_needed(alpha: float) -> int:
@@ -195,50 +223,49 @@ def fit_variation(table: BatchTable, blocks: tuple[Block, ...], *, as_panes: boo
     Notes
     -----
     With x_b the calendar terms of batch b and r_b its residuals, S = sum r_b r_b' / (N - q). The part of its diagonal
-    that independent rows explain shrinks with the number of rows of a window; the rest does not. The correlation is
-    shrunk towards the identity (oracle approximating shrinkage, Chen and others 2010). The scores of a window are
-    e' V^-1 e / (1 + h), h its leverage, and the largest entry; every batch is scored in the same way by the others,
+    that independent rows explain shrinks with the number of rows of a window; the rest does not. An entry has the
+    variance (sum r_bj^2 + d_j^2) / (N - q), d_j what one more batch may be off by. The scores of a window are
+    e' V^-1 e / (1 + h), h its leverage, and the largest residual. Every batch is scored in the same way by the others,
     without its neighbours where consecutive batches are alike: a window has neighbours on one side at most.
     """
     terms = np.column_stack([np.ones(len(table)), table.calendar])
-    turned = {block.name: block.turned(table.blocks[block.name]) for block in blocks}
-    some = [block for block in blocks if turned[block.name].shape[1]]
-    scored = tuple(_score_block(turned[block.name], block, terms, table.n_rows, as_panes=as_panes) for block in some)
-    parts = [(each.block, each.p_values) for each in scored]
-    values, missing = (_least(parts, of_values=side) for side in (True, False))
-    whole = _joined(values, missing)
+    some = [block for block in blocks if table.blocks[block.name].shape[1]]
+    found = tuple(_learn(table.blocks[block.name], block, terms, table.n_rows, as_panes=as_panes) for block in some)
+    sides = _sides([(each.block.of_values, each.weight, each.p_values) for each in found if each.tails])
+    scores = [np.broadcast_to(-np.log(p_values), len(table)) for p_values in sides]
     # What is combined was kept from declining too fast already: once more would spend half of the false alarms.
-    tails = (fit_tail(-np.log(each), KNOWN, never_faster=False) for each in (whole, values, missing))
-    return Variation(scored, whole, *tails)
+    values, missing = (fit_tail(each, KNOWN, never_faster=False) for each in scores)
+    own = _either(values.own_p_values(scores[0]), missing.own_p_values(scores[1]), MISSING_SHARE)
+    return Variation(found, values, missing, own)
 
 
 def judge_window(variation: Variation, window: BatchTable) -> Judgement:
     """A window, as a table of one batch, among the batches."""
     terms = np.column_stack([np.ones(1), window.calendar])
-    residuals, parts = {}, []
-    for scored in variation.blocks:
-        statistics = scored.block.turned(window.blocks[scored.block.name])
-        away = scored.model.residuals(statistics, terms, window.n_rows)
-        residuals[scored.block.name] = scored.model.entries(away)[0]
-        scores = _exponents(scored.model, away, scored.scale)
-        found = [tail.p_values(column) for tail, column in zip(scored.tails, scores.T, strict=True)]
-        parts.append((scored.block, np.column_stack(found)))
-    values, missing = (_least(parts, of_values=side) for side in (True, False))
-    whole = _joined(values, missing)
-    weighted = [(block, part) for block, part in parts if block.together + block.largest]
-    return Judgement(
-        p_value=_among(variation.whole, whole),
-        values=_among(variation.values, values),
-        missingness=_among(variation.missingness, missing),
-        parts={block.name: _bounded(float(_combined(block, part)[0])) for block, part in weighted},
-        unusual=np.append(variation.unusual, whole),
-        residuals=residuals,
-    )
-
-
-def _among(tail: ScoreTail, least: Vector) -> float:
-    """p-value of how unusual a window is, among batches."""
-    return _bounded(float(tail.p_values(-np.log(least))[0]))
+    residuals, entries, single = dict[str, Vector](), dict[str, Vector](), dict[str, Vector]()
+    parts, scored, gross = dict[str, float](), [], []
+    for each in variation.blocks:
+        name, statistics = each.block.name, window.blocks[each.block.name]
+        if each.entries is not None:
+            residuals[name] = each.entries.residuals(statistics, terms, window.n_rows)[0]
+            entries[name] = 2.0 * stdtr(each.entries.freedom, -np.abs(residuals[name]))
+            cautious = 2.0 * stdtr(np.minimum(each.entries.freedom, MOST_FREEDOM), -np.abs(residuals[name]))
+            least = sidak_all(cautious.min(keepdims=True), max(float(np.count_nonzero(residuals[name])), 1.0))
+            gross.append((each.block.of_values, 1.0, least))
+            parts[name] = _bounded(least)
+        if each.model is not None:
+            away = each.model.residuals(statistics, terms, window.n_rows)
+            single[name] = each.model.single_p_values(away)[0]
+            p_value = each.among(_exponents(each.model, each.scale, away))
+            scored.append((each.block.of_values, each.weight, p_value))
+            parts[name] = min(parts.get(name, 1.0), _bounded(p_value))
+    tails = variation.values, variation.missingness
+    sides = [
+        _either(tail.p_values(-np.log(score)), fault, ENTRY_SHARE)
+        for tail, score, fault in zip(tails, _sides(scored), _sides(gross), strict=True)
+    ]
+    whole, values, missing = map(_bounded, (_either(sides[0], sides[1], MISSING_SHARE), *sides))
+    return Judgement(whole, values, missing, parts, residuals, entries, single)
 
 
 def _alikeness(statistics: Matrix, terms: Matrix) -> float:
@@ -256,82 +283,70 @@ def _alikeness(statistics: Matrix, terms: Matrix) -> float:
     return found if found > max(CORRELATED, 1.5 / np.sqrt(len(terms))) else 0.0
 
 
-def _folds(n_batches: int, reach: int) -> list[tuple[Indices, Indices]]:
-    """Batches that are scored together, and those left out for it: first none, then each once."""
-    n_folds = n_batches if n_batches <= MAX_FOLDS else FEW_FOLDS if n_batches > MANY_BATCHES else MAX_FOLDS
-    none = np.zeros(0, dtype=np.intp)
-    found = [(none, none)]
-    for scored in np.array_split(np.arange(n_batches), n_folds):
+def _folds(n_batches: int, reach: int) -> Iterator[tuple[Indices, Indices]]:
+    """Batches that are scored together, and those that are kept to score them."""
+    for scored in np.array_split(np.arange(n_batches), n_batches if n_batches <= MAX_FOLDS else FEW_FOLDS):
         left_out = np.arange(max(int(scored[0]) - reach, 0), min(int(scored[-1]) + reach + 1, n_batches))
-        found.append((scored, left_out))
-    return found
+        yield scored, np.delete(np.arange(n_batches), left_out)
 
 
-def _score_block(statistics: Matrix, block: Block, terms: Matrix, n_rows: Vector, *, as_panes: bool) -> ScoredBlock:
-    """Block with its model, and the scores of batches by the others."""
+def _learn(statistics: Matrix, block: Block, terms: Matrix, n_rows: Vector, *, as_panes: bool) -> UsualBlock:
+    """What is usual of a block, and the scores of batches by the others."""
+    entries = None
+    if block.unseen is not None:
+        entries, _ = fit_margins(statistics, terms, n_rows, block.row_variance, block.unseen, as_panes=as_panes)
+    usual = UsualBlock(block, entries)
+    if not usual.weight:
+        return usual
     alike = 0.0 if as_panes else _alikeness(statistics, terms)
+    model = fit_block(statistics, terms, n_rows, block, as_panes=as_panes)
     # A window comes later than all batches: it is as far from most of them as a batch is from those beyond a quarter.
-    reach = len(terms) // 4 if alike else 0
-    designs = [design_of(terms, n_rows, *fold) for fold in _folds(len(terms), reach)]
-    model = fit_block(statistics, designs[0], block, as_panes=as_panes)
-    together, least = np.zeros(len(terms)), np.ones(len(terms))
-    for design in designs[1:]:
-        others = fit_block(statistics[design.kept], design, block, as_panes=as_panes)
-        places = design.scored
-        away = others.residuals(statistics[places], terms[places], n_rows[places])
-        together[places] = others.together(away)
-        least[places] = others.entry_p_values(others.entries(away)).min(axis=1)
-    scale = max(float(np.median(together)) / float(fdtri(*_freedoms(model), 0.5)), 1e-9)
-    scores = np.column_stack([_f_exponents(model, together, scale), -np.log(least)])
-    one, two = (fit_tail(column, KNOWN) for column in scores.T)
-    p_values = np.column_stack([one.own_p_values(scores[:, 0]), two.own_p_values(scores[:, 1])])
-    return ScoredBlock(block, model, scale, (one, two), p_values, alike)
+    parts = []
+    for scored, kept in _folds(len(terms), len(terms) // 4 if alike else 0):
+        others = fit_block(statistics[kept], terms[kept], n_rows[kept], block, as_panes=as_panes)
+        away = others.residuals(statistics[scored], terms[scored], n_rows[scored])
+        parts.append(np.column_stack([others.together(away), others.single_p_values(away).min(axis=1)]))
+    together, least = np.concatenate(parts).T
+    scale = max(float(np.median(together)) / float(fdtri(model.dimensions, model.freedom, 0.5)), 1e-9)
+    scores = _weighted_exponents(model, scale, together, least)
+    tails = tuple(fit_tail(column, KNOWN) for column in scores.T)
+    usual = usual._replace(model=model, scale=scale, tails=tails, alike=alike)
+    own = [tail.own_p_values(column) for tail, column in zip(usual.tails, scores.T, strict=True)]
+    return usual._replace(p_values=usual.least(own))
 
 
-def _exponents(model: BlockModel, residuals: Matrix, scale: float) -> Matrix:
-    """Both scores of batches, minus the logarithms of what would be p-values of one normal entry: (batches, 2)."""
-    least = model.entry_p_values(model.entries(residuals)).min(axis=1)
-    return np.column_stack([_f_exponents(model, model.together(residuals), scale), -np.log(least)])
+def _exponents(model: BlockModel, scale: float, residuals: Matrix) -> Matrix:
+    return _weighted_exponents(model, scale, model.together(residuals), model.single_p_values(residuals).min(axis=1))
 
 
-def _freedoms(model: BlockModel) -> tuple[float, float]:
-    """Degrees of freedom of the F distribution of the score of all statistics together."""
-    return max(model.dimensions, 1.0), float(model.freedom.max())
+def _weighted_exponents(model: BlockModel, scale: float, together: Vector, least: Vector) -> Matrix:
+    """Scores with a weight, minus the logarithms of what would be p-values of one normal entry: (batches, scores)."""
+    of_all = fdtrc(model.dimensions, model.freedom, together / scale)
+    found = [of_all] * (model.block.together > 0) + [least] * (model.block.largest > 0)
+    return -np.log(np.clip(np.column_stack(found), 1e-300, 1.0))
 
 
-def _f_exponents(model: BlockModel, together: Vector, scale: float) -> Vector:
-    found: Vector = -np.log(np.clip(fdtrc(*_freedoms(model), together / scale), 1e-300, 1.0))
+def _sides(parts: list[tuple[bool, float, Vector]]) -> tuple[Vector, Vector]:
+    """Smallest weighted p-value of values, and of missingness; each part says of which, and its weight."""
+    found = []
+    for side in (True, False):
+        chosen = [(weight, part) for of_values, weight, part in parts if of_values == side]
+        total = sum(weight for weight, _ in chosen)
+        found.append(_smallest([part * total / weight for weight, part in chosen]))
+    return found[0], found[1]
+
+
+def _smallest(p_values: list[Vector]) -> Vector:
+    return reduce(np.minimum, p_values, np.ones(1))
+
+
+def _either(one: Vector, two: Vector, share: float) -> Vector:
+    """p-value of two, of which the second spends a share of the false alarms (Sidak)."""
+    least = np.minimum(one / (1.0 - share), two / share)
+    spent = np.minimum(np.outer([1.0 - share, share], least), 1.0 - 1e-12)
+    found: Vector = -np.expm1(np.log1p(-spent).sum(axis=0))
     return found
 
 
-def _joined(values: Vector, missing: Vector) -> Vector:
-    joined: Vector = np.minimum(values / (1.0 - MISSING_SHARE), missing / MISSING_SHARE)
-    return joined
-
-
-def _combined(block: Block, part: Matrix) -> Vector:
-    """p-value of a block out of those of its two scores: (batches,)."""
-    total = block.together + block.largest
-    found = [part[:, place] * total / weight for place, weight in enumerate((block.together, block.largest)) if weight]
-    least: Vector = np.minimum.reduce(found)
-    return least
-
-
-def _least(parts: list[tuple[Block, Matrix]], *, of_values: bool) -> Vector:
-    """Smallest weighted p-value of the blocks of one side: (batches,)."""
-    weighted = [(block, part) for block, part in parts if block.together + block.largest]
-    chosen = [(block, part) for block, part in weighted if block.of_values == of_values]
-    total = sum(block.together + block.largest for block, _ in chosen)
-    found = [_combined(block, part) * total / (block.together + block.largest) for block, part in chosen]
-    least: Vector = np.minimum.reduce(found) if found else np.ones(len(parts[0][1]))
-    return least
-
-
-def student_p_values(residuals: Vector, freedom: Vector | float) -> Vector:
-    """Two-sided p-values of standardised residuals, whose deviations have some degrees of freedom."""
-    found: Vector = np.maximum(2.0 * stdtr(freedom, -np.abs(residuals)), SMALLEST_P)
-    return found
-
-
-def _bounded(p_value: float) -> float:
-    return float(min(max(p_value, SMALLEST_P), 1.0))
+def _bounded(p_value: Vector) -> float:
+    return float(np.clip(p_value[0], SMALLEST_P, 1.0))

@@ -5,9 +5,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import erfc
 
-from gapdrift._typing import Indices, Matrix, Vector
+from gapdrift._typing import Indices, Vector
+from gapdrift.counting.sums import Side
 
-__all__ = ["Correlations", "fisher", "observed_correlations"]
+__all__ = ["Correlations", "correlations", "fisher"]
 
 CERTAIN = 1.0 - 1e-6
 """Largest correlation: that of copies has no z."""
@@ -20,26 +21,12 @@ class Correlations(NamedTuple):
     n_rows: Vector
 
 
-def observed_correlations(matrix: Matrix, owner: Indices, entries: Indices) -> Correlations:
-    """Correlations of two of u and w each, over the rows that have both cells.
-
-    Parameters
-    ----------
-    matrix : (size, size) array
-        Sums of products of u, w and o (`gapdrift.counting.observed`).
-    owner : (u and w,) array of int
-        Input column behind each of them.
-    entries : (pairs, 2) array of int
-    """
-    (one, two), (of_one, of_two) = entries.T, len(owner) + owner[entries.T]
-    n_rows = matrix[of_one, of_two]
-    safe = np.maximum(n_rows, 1.0)
-    covariance = matrix[one, two] / safe - (matrix[one, of_two] / safe) * (matrix[two, of_one] / safe)
-    own = np.arange(len(owner))
-    n_own = np.maximum(matrix[len(owner) + owner, len(owner) + owner], 1.0)
-    variance = matrix[own, own] / n_own - (matrix[own, len(owner) + owner] / n_own) ** 2
-    spread = np.sqrt(np.maximum(variance, 0.0))
-    return Correlations(covariance / np.maximum(spread[one] * spread[two], 1e-9), n_rows)
+def correlations(side: Side, first: Indices, second: Indices) -> Correlations:
+    """Correlations of two functions each, over the rows that have both."""
+    variance = np.maximum(np.diag(side.covariance), 1e-9)
+    return Correlations(
+        side.covariance[first, second] / np.sqrt(variance[first] * variance[second]), side.rows[first, second]
+    )
 
 
 def fisher(before: Correlations, after: Correlations) -> Vector:

@@ -1,57 +1,40 @@
-"""Findings of a comparison: values, missingness, features, and the verdict they add up to."""
+"""Findings of a comparison: values, missingness, what is blamed, and the verdict they add up to."""
 
-from dataclasses import dataclass, replace
+import zlib
+from typing import NamedTuple
 
 import numpy as np
-from scipy.special import ndtr
 
-from gapdrift._typing import Mask, Vector
-from gapdrift.counting.profile import Profile
-from gapdrift.inference.combination import Component, combine, sidak
+from gapdrift._typing import Indices, Mask, Vector
+from gapdrift.inference.blocks import largest
+from gapdrift.inference.combination import N_DRAWS, Component, combine, sidak, sidak_all
 from gapdrift.inference.comparison import Comparison
-from gapdrift.inference.contrast import entry_p_values
-from gapdrift.inference.observed import CrossedTest
-from gapdrift.inference.parts import (
-    bins_part,
-    conditions_part,
-    dependence_part,
-    distributions_part,
-    interactions_part,
-    location_part,
-    patterns_part,
-    rates_part,
-)
+from gapdrift.inference.correlations import correlations, fisher
+from gapdrift.inference.missingness import patterns, rate_p_values, rates_together, smallest_rate
 from gapdrift.inference.pearson import SMALLEST_P
 from gapdrift.results import Finding
 
-__all__ = [
-    "FeatureTests",
-    "combine_verdict",
-    "feature_tests",
-    "holm",
-    "missingness_finding",
-    "value_parts",
-    "values_finding",
-]
+__all__ = ["FeatureTests", "combine_verdict", "feature_tests", "holm", "missingness_finding", "values_finding"]
 
 VALUES_SHARE = 0.9
 """Share of the false alarms that the verdict spends on values; the rest is for missingness."""
 
-BINS_WEIGHT, INTERACTIONS_WEIGHT = 0.5, 0.4
-"""Weights of these tests, where that of location, of dependence and of distributions is 1."""
+WEIGHTS = {"location": 0.3, "dependence": 1.0, "interactions": 0.4, "distributions": 1.0}
+"""Weights of the tests of values. `benchmarks.weights` compares them with others on drifts drawn at random."""
+
+MISSING_WEIGHTS = {"rates": 1.0, "patterns": 0.5, "conditions": 0.5}
+"""Weights of the tests of missingness."""
 
 MOVED = 0.05
-"""p-value of a column's own values up to which products with it, but for plain ones, are laid to no other column."""
+"""p-value of a column's own values up to which products with it, but for plain ones, blame no other column."""
 
-USUAL_BOUND = 1.96
-"""Standard deviations beyond which an entry alarms at 0.05."""
+N_BLAMED = 3.0
+"""Tests that blame a column: its own, and those of two kinds of products."""
 
-LEAST_LEFT = 0.1
-"""Share of its weight that a test keeps at least, however much is taken off its entries."""
+Tests = list[tuple[str, float | None]]
 
 
-@dataclass(frozen=True, eq=False)
-class FeatureTests:
+class FeatureTests(NamedTuple):
     """p-values and effect sizes of the input columns, and whether they are those of a product: (columns,) arrays."""
 
     p_values: Vector
@@ -60,57 +43,50 @@ class FeatureTests:
 
 
 def values_finding(comparison: Comparison) -> Finding:
-    """Finding of the values, with its parts."""
-    return _finding("values", value_parts(comparison))
-
-
-def value_parts(comparison: Comparison) -> list[tuple[Component | None, float, float]]:
-    """Location, dependence, bins, distributions and interactions: each test, its weight and its effect size.
-
-    Notes
-    -----
-    `benchmarks.weights` compares the weights with others on drifts drawn at random. Where changed conditions of missing
-    cells explain something, a test has as much less weight as it alarms less often for what is taken off: the others
-    would otherwise leave its share of the false alarms unused.
-    """
-    layout, observed = comparison.profile.layout, comparison.observed
-    distributions, largest = distributions_part(comparison)
-    interactions, strongest = interactions_part(comparison)
-    first, second = (comparison.profile.owner[comparison.profile.paired[places]] for places in layout.pairs)
-    of_pairs = np.maximum(observed.explained[first], observed.explained[second])
-    of_columns = observed.mechanism.of_own[list(observed.tested)]
-    of_products = observed.explained[observed.crossed.columns].max(axis=1, initial=0.0)
-    return [
-        (location_part(comparison), 1.0, _surest(comparison, layout.location)),
-        (dependence_part(comparison), _left(of_pairs), _surest(comparison, layout.dependence)),
-        (bins_part(comparison), BINS_WEIGHT, total_variation(comparison)),
-        (distributions, _left(of_columns), largest),
-        (interactions, INTERACTIONS_WEIGHT * _left(of_products), strongest),
-    ]
-
-
-def _left(explained: Vector) -> float:
-    """Share of its false alarms at 0.05 that a test has left of whose entries so many standard deviations are taken."""
-    if not explained.any():
-        return 1.0
-    level = 2.0 * ndtr(-USUAL_BOUND)
-    return max(float(np.mean(2.0 * ndtr(-(USUAL_BOUND + explained)) / level)), LEAST_LEFT)
+    """Finding of the values: location, dependence, interactions and distributions."""
+    shares, where = comparison.null.shares, comparison.location
+    location: Tests = []
+    if where is not None:
+        location = [
+            ("largest", largest(where.entries, shares[0], where.explained)),
+            ("together", where.together.p_value),
+        ]
+    pairs, others, triples = (
+        largest(each.entries, share, each.explained)
+        for each, share in zip(comparison.products, shares[1:4], strict=True)
+    )
+    together = None if comparison.together is None else comparison.together.p_value
+    effects = {
+        "location": 0.0 if where is None else _surest(where.entries.p_values(where.explained), where.difference),
+        "dependence": _surest(comparison.pairs.p_values, comparison.pairs.difference),
+        "interactions": _surest(comparison.others.p_values, comparison.others.difference),
+        "distributions": _column_effect(comparison),
+    }
+    tests: dict[str, Tests] = {
+        "location": location,
+        "dependence": [("largest", pairs), ("together", together)],
+        "interactions": [("pairs", others), ("triples", triples)],
+        "distributions": [("largest", _smallest_column(comparison))],
+    }
+    return _combined("values", tests, WEIGHTS, effects)
 
 
 def missingness_finding(comparison: Comparison) -> Finding | None:
     """Finding of what is missing: rates, patterns and conditions; None where nothing is missing on either side."""
-    layout, contrast = comparison.profile.layout, comparison.contrast
-    if not contrast.usable[layout.missingness].any():
+    sides, changed = comparison.sides, comparison.conditions
+    smallest = smallest_rate(rate_p_values(sides), sides)
+    if smallest is None:
         return None
-    rates, patterns = contrast.difference[layout.rates], contrast.difference[layout.patterns]
-    parts = [
-        (rates_part(comparison), 1.0, float(np.abs(rates).max(initial=0.0))),
-        (patterns_part(comparison), 0.5, float(np.abs(patterns[:-1]).max(initial=0.0))),
-        (conditions_part(comparison), 0.5, 0.0),
-    ]
-    found = _finding("missingness", parts)
+    together = rates_together(sides)
+    rates = [side.missing / side.n_rows for side in sides]
+    tests: dict[str, Tests] = {
+        "rates": [("largest", smallest), ("together", None if together is None else together.p_value)],
+        "patterns": [("largest", patterns(sides))],
+        "conditions": [("largest", changed.single), ("together", changed.together)],
+    }
     # Pairs of columns that are missing together are shares too, but a change of a rate is what users think of.
-    return replace(found, effect_size=parts[0][2])
+    effects = {"rates": float(np.abs(rates[1] - rates[0]).max(initial=0.0))}
+    return _combined("missingness", tests, MISSING_WEIGHTS, effects)
 
 
 def feature_tests(comparison: Comparison) -> FeatureTests:
@@ -118,8 +94,6 @@ def feature_tests(comparison: Comparison) -> FeatureTests:
 
     Notes
     -----
-    Expected scores of a column move where a column moves that it depends on, so that they blame no column.
-
     A product of two columns or three is laid to one of them only where it is surer to have moved than each of the
     others by itself. Where two columns follow each other closely, a plain shift of one shows in their products more
     surely than in itself: so plain products count by their correlation as well, which no shift of a single column
@@ -128,33 +102,44 @@ def feature_tests(comparison: Comparison) -> FeatureTests:
     The effect size is that of the surest: of the column's own values (`ColumnTest`), or of a product, in products of
     standard deviations, which for two columns is about the change of their correlation.
     """
-    profile, observed = comparison.profile, comparison.observed
-    own = np.array([1.0 if test is None else test.p_value for test in observed.columns])
-    effects = np.array([0.0 if test is None else test.effect_size for test in observed.columns])
-    size = len(profile.entropy)
-    found = FeatureTests(np.ones(size), np.zeros(size), np.zeros(size, dtype=bool))
-    for column in range(len(own)):
-        tests = [(float(own[column]), float(effects[column])), *_products_of(observed.crossed, column, own)]
-        surest = min(range(len(tests)), key=lambda place: tests[place][0])
-        smallest, found.effects[column] = tests[surest]
-        found.by_product[column] = surest > 0
-        found.p_values[column] = max(sidak(smallest, len(tests)), SMALLEST_P)
-    return found
+    own = np.array([1.0 if test is None else test.p_value for test in comparison.columns])
+    effects = np.array([0.0 if test is None else test.effect_size for test in comparison.columns])
+    found, by_product = own.copy(), np.zeros(len(own), dtype=bool)
+    functions = comparison.sides[0].functions
+    column = functions.inputs[functions.function_owner]
+    for products in comparison.products:
+        if not len(products.functions[0]):
+            continue
+        involved = np.column_stack([column[each] for each in products.functions])
+        is_plain = products is comparison.pairs
+        p_values = products.p_values
+        if is_plain:
+            p_values = np.maximum(
+                p_values, fisher(*(correlations(side, *products.functions) for side in comparison.sides))
+            )
+        surest, place = _blame(involved, p_values, own, is_plain=is_plain)
+        is_surer = surest < found
+        found, by_product = np.where(is_surer, surest, found), by_product | is_surer
+        effects = np.where(is_surer, np.abs(products.difference[place]), effects)
+    return FeatureTests(np.maximum(sidak_all(found, N_BLAMED), SMALLEST_P), effects, by_product)
 
 
-def _products_of(crossed: CrossedTest, column: int, own: Vector) -> list[tuple[float, float]]:
-    """p-value and effect size of the products that are laid to an input column: of plain ones, and of others."""
-    found = []
-    for chosen in (crossed.is_plain, ~crossed.is_plain):
-        entries = np.flatnonzero(crossed.usable & chosen & (crossed.columns == column).any(axis=1))
-        if len(entries):
-            columns = crossed.columns[entries]
-            others = np.where(columns == column, 1.0, own[columns]).min(axis=1)
-            is_laid = (crossed.relation[entries] < others) & (crossed.is_plain[entries] | (others > MOVED))
-            p_values = np.where(is_laid, crossed.relation[entries], 1.0)
-            surest = int(p_values.argmin())
-            found.append((sidak(float(p_values[surest]), len(entries)), float(crossed.effects[entries[surest]])))
-    return found
+def _blame(involved: Indices, p_values: Vector, own: Vector, *, is_plain: bool) -> tuple[Vector, Indices]:
+    """p-value of the surest product that is laid to each column, for their number; and which one it is."""
+    size = len(own)
+    surest, place = np.ones(size), np.zeros(size, dtype=np.intp)
+    number = np.bincount(involved.ravel(), minlength=size).astype(float)
+    for position in range(involved.shape[1]):
+        column, rest = involved[:, position], np.delete(involved, position, axis=1)
+        others = np.where(rest == column[:, None], 1.0, own[rest]).min(axis=1)
+        laid = np.flatnonzero((p_values < others) & (is_plain | (others > MOVED)))
+        # The surest comes last, and stays.
+        laid = laid[np.argsort(-p_values[laid], kind="stable")]
+        best, where = np.ones(size), np.zeros(size, dtype=np.intp)
+        best[column[laid]], where[column[laid]] = p_values[laid], laid
+        place = np.where(best < surest, where, place)
+        surest = np.minimum(surest, best)
+    return np.where(surest < 1.0, sidak_all(surest, np.maximum(number, 1.0)), 1.0), place
 
 
 def combine_verdict(values: Finding, missingness: Finding | None) -> float:
@@ -183,37 +168,57 @@ def holm(p_values: Vector) -> Vector:
     return adjusted
 
 
-def effect_units(profile: Profile) -> Vector:
-    """Factors that bring differences to standard deviations, shares, or units of correlation: (statistics,)."""
-    layout = profile.layout
-    units = np.ones(layout.size)
-    units[layout.location] = np.where(profile.is_category, np.sqrt(2.0), 1.0)
-    first, second = layout.pairs
-    units[layout.dependence] = np.where(first == second, 0.5, 1.0)
-    return units
-
-
-def total_variation(comparison: Comparison) -> float:
-    """Share of the rows that would have to move to other bins."""
-    before, after = comparison.shares
-    return float(0.5 * np.abs(after - before).sum())
-
-
-def _surest(comparison: Comparison, block: slice) -> float:
-    """Effect size of the entry of a block with the smallest p-value."""
-    p_values = entry_p_values(comparison.cautious.part(block))
-    effects = np.abs(comparison.contrast.difference[block]) * effect_units(comparison.profile)[block]
-    return float(effects[p_values.argmin()]) if len(p_values) else 0.0
-
-
-def _finding(name: str, parts: list[tuple[Component | None, float, float]]) -> Finding:
-    whole = combine(name, [(component, weight) for component, weight, _ in parts])
+def _combined(name: str, tests: dict[str, Tests], weights: dict[str, float], effects: dict[str, float]) -> Finding:
+    """Finding of several parts, each of which may be several tests of equal weight."""
+    found = {part: _part(part, each) for part, each in tests.items()}
+    whole = combine(name, [(component, weights[part]) for part, component in found.items()])
     if whole is None:
         return Finding(name, None, None, 1.0, None, reason="No statistic varies enough to be tested.")
-    findings = tuple(
-        Finding(part.name, part.statistic, part.degrees_of_freedom, max(part.p_value, SMALLEST_P), effect)
-        for part, _, effect in parts
-        if part is not None
+    parts = tuple(
+        Finding(part, None, None, max(each.p_value, SMALLEST_P), effects.get(part, 0.0))
+        for part, each in found.items()
+        if each is not None
     )
-    effect_size = max(effect for part, _, effect in parts if part is not None)
-    return Finding(name, None, None, max(whole.p_value, SMALLEST_P), effect_size, parts=findings)
+    effect = max(effects.get(part.name, 0.0) for part in parts)
+    return Finding(name, None, None, max(whole.p_value, SMALLEST_P), effect, parts=parts)
+
+
+def _part(name: str, tests: Tests) -> Component | None:
+    components = [
+        None if p_value is None else Component(name, p_value, _uniform(f"{name} {test}")) for test, p_value in tests
+    ]
+    return combine(name, [(component, 1.0) for component in components])
+
+
+def _uniform(name: str) -> Vector:
+    """Draws of p-values where nothing changed: tests are taken as independent of each other."""
+    return np.random.default_rng(zlib.crc32(name.encode())).random(N_DRAWS)
+
+
+def _smallest_column(comparison: Comparison) -> float | None:
+    """p-value of the column whose distribution changed most surely, for their number; None where none is tested."""
+    tested = [test.p_value for test in comparison.columns if test is not None and test.can_alarm]
+    if not tested:
+        return None
+    return sidak(min(tested), max(_independent_columns(comparison) * len(tested), 1.0))
+
+
+def _independent_columns(comparison: Comparison) -> float:
+    """Independent columns that one is worth: their tests go together as squares of their correlations (Galwey)."""
+    functions = comparison.sides[0].functions
+    n_columns, n_inputs = len(functions.columns), len(functions.inputs)
+    owner = functions.function_owner[:n_columns]
+    strongest = np.eye(n_inputs)
+    np.maximum.at(strongest, (owner[:, None], owner), np.abs(comparison.correlation[:n_columns, :n_columns]))
+    values = np.maximum(np.linalg.eigvalsh(strongest**2), 0.0)
+    return min(float(np.sqrt(values).sum() ** 2 / max(values.sum(), 1e-9)) / max(n_inputs, 1), 1.0)
+
+
+def _surest(p_values: Vector, differences: Vector) -> float:
+    """Size of the difference that is surest."""
+    return float(np.abs(differences[p_values.argmin()])) if len(p_values) else 0.0
+
+
+def _column_effect(comparison: Comparison) -> float:
+    tested = [test for test in comparison.columns if test is not None and test.can_alarm]
+    return min(tested, key=lambda test: test.p_value).effect_size if tested else 0.0

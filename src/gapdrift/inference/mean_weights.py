@@ -4,7 +4,7 @@ import numpy as np
 from scipy.special import fdtrc
 
 from gapdrift._typing import Matrix, Vector
-from gapdrift.inference.null import SMALLEST_EIGENVALUE
+from gapdrift.inference.counts import SMALLEST_EIGENVALUE
 from gapdrift.inference.pearson import SMALLEST_P, why_not
 from gapdrift.results import Finding
 

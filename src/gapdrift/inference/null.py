@@ -1,236 +1,285 @@
-"""The null distribution: how statistics vary together where nothing changed, as the reference shows it."""
+"""How statistics vary where nothing changed, learned once from rows of the reference: no row is kept."""
 
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
 
 from gapdrift._typing import Indices, Matrix, Vector
-from gapdrift.inference.contrast import SMALLEST_VARIANCE
+from gapdrift.counting.functions import Functions
+from gapdrift.inference.blocks import ridge
+from gapdrift.inference.combination import effective_number
+from gapdrift.inference.product_sums import gaussian_moments, product_weights, whitening
+from gapdrift.inference.shapes import EntryShape, shape_of
 from gapdrift.persistence.records import expect, expect_shape, stored
 
-__all__ = ["Null", "correlation_of", "effective_sample_size", "largest_products", "shape_of", "share_of_chance"]
+__all__ = ["ReferenceNull", "fit_null", "independent_share", "product_kinds", "triple_places"]
 
-N_DRAWS = 2_000
-"""Draws of the null distribution."""
+Single = NDArray[np.float32]
 
-PRODUCT_DRAWS = 500
-"""The same of all products of many columns, each draw of which multiplies matrices as large as their covariance."""
+MAX_ROWS = 4_096
+"""Rows of the reference that are looked at one by one, at most."""
 
-MAX_STORED_STATISTICS = 1_000
-"""Statistics of a correlation that is read from a file."""
+MAX_WEIGHED = 1_024
+"""Rows that are weighed by random numbers, at most."""
 
-NO_EIGENVALUE = 1e-10
-"""Eigenvalues up to this are rounding, whose root would be a thousand times larger than they are."""
+MAX_SIMULATED = 600
+"""Entries whose largest is simulated, at most."""
 
-SMALLEST_EIGENVALUE = 0.02
-"""Least eigenvalue of a correlation that quadratic forms look at.
+MAX_SUMMED = 100
+"""Columns whose whitened products are looked at row by row, at most."""
 
-Below it lies what strongly dependent columns leave over: the difference there is as small as the error of the
-fitted model, and false alarms rise (0.11 instead of 0.05 on hourly air quality).
-"""
+MAX_GRAM = 512
+"""Rows whose whitened products are compared with each other, at most."""
+
+N_DRAWS = 1_000
+
+LEAST_VARIANCE = 1.0
+"""Variance of a function below which it says nothing, in squared steps."""
+
+ROWS_KNOWN = 50.0
+"""Rows that are as good as knowing that two columns are Gaussian, for the variance of their product."""
+
+PRODUCT_KURTOSIS = 6.0
+"""Excess kurtosis of the product of two independent Gaussian columns."""
 
 
 @stored
 @dataclass(frozen=True, eq=False)
-class Null:
-    """Correlation of the statistics of one row, and draws of standardised differences that have it.
-
-    Where nothing changed, standardised differences are jointly Gaussian with the correlation of the statistics of one
-    row. The draws, always the same for one correlation, tell how small the smallest of several p-values gets by
-    chance.
+class ReferenceNull:
+    """What the rows of a reference tell of its statistics.
 
     Parameters
     ----------
-    entries : (n,) array of int
-        Statistics whose correlation is known; the others are taken as independent of all.
-    correlation : (n, n) array
-    n_effective : int
-        Gaussian rows that would know this correlation as well as those of the reference do.
+    functions, triples : EntryShape
+        Of each u and w; of each product of three.
+    products : EntryShape
+        Of each two of them, centred: (functions, functions) arrays.
+    shares : (4,) array
+        Independent entries that one is worth where the largest is looked at: of functions, plain products, other
+        products, and triples.
+    location_excess : float
+        What heavy rows add to the variance of the whitened sum of means.
+    product_mean, product_variance, product_excess : float
+        Mean and variance of the whitened sum of products over those of Gaussian columns; and the squared coefficient of
+        variation of one row's.
     """
 
-    entries: Indices
-    correlation: Matrix
-    n_effective: int
+    functions: EntryShape
+    products: EntryShape
+    triples: EntryShape
+    shares: Vector
+    location_excess: float
+    product_mean: float
+    product_variance: float
+    product_excess: float
 
     def check_stored(self) -> None:
-        """Check what was read from a file: a correlation of statistics in their order."""
-        expect_shape(self.entries, (-1,), "statistics")
-        expect(
-            len(self.entries) <= MAX_STORED_STATISTICS and np.all(np.diff(self.entries) > 0),
-            "different statistics, in order",
+        """Check what was read from a file."""
+        expect_shape(self.shares, (4,), "shares of independent entries")
+        expect(min(self.location_excess, self.product_excess) >= 0.0 < self.product_mean, "moments from 0")
+
+    def check_fits(self, functions: Functions) -> None:
+        """Check that what was read from a file is about these functions."""
+        size = len(functions.function_owner)
+        self.functions.check_shape((size,))
+        self.products.check_shape((size, size))
+        self.triples.check_shape((len(triple_places(functions)[0]),))
+
+    def as_rare_as(self, variance: Vector) -> "ReferenceNull":
+        """The same where functions vary as little as those of both sides together, if that is less.
+
+        A reference that happens to have a rare value often would seem to know well how often it occurs.
+        """
+        rarer = np.maximum(self.functions.variance / np.maximum(variance, LEAST_VARIANCE), 1.0)
+        both = np.outer(rarer, rarer)
+        return replace(
+            self,
+            functions=self.functions.heavier(rarer),
+            products=self.products.heavier(np.where(np.eye(len(rarer)) > 0, rarer[:, None], both)),
         )
-        expect_shape(self.correlation, (len(self.entries), len(self.entries)), "a correlation")
-        expect(np.array_equal(self.correlation, self.correlation.T), "a correlation that is symmetric")
-        expect(np.abs(self.correlation).max(initial=0.0) <= 1.001, "correlations from -1 to 1")
-        expect(self.n_effective >= 1, "rows that know the correlation")
-
-    @cached_property
-    def draws(self) -> Matrix:
-        """Standardised differences where nothing changed: (draws, n)."""
-        # The symmetric root: unlike others it changes little where the matrix does, whatever the signs of eigenvectors.
-        # Sums that were added up in another order differ in their last digits, and must not give other draws.
-        values, vectors = self._eigen
-        root = np.sqrt(np.where(values > NO_EIGENVALUE, values, 0.0))
-        found: Matrix = (self.coordinates * root) @ vectors.T
-        return found
-
-    @cached_property
-    def coordinates(self) -> Matrix:
-        """Independent normal numbers that the draws are made of, along the principal directions: (draws, n)."""
-        noise = np.random.default_rng(0).standard_normal((N_DRAWS, len(self.entries)))
-        found: Matrix = noise @ self.directions
-        return found
-
-    @property
-    def directions(self) -> Matrix:
-        """Principal directions of the correlation, smallest eigenvalues first: (n, n)."""
-        return self._eigen[1]
-
-    @cached_property
-    def _eigen(self) -> tuple[Vector, Matrix]:
-        values, vectors = np.linalg.eigh(self.correlation)
-        return values, vectors
-
-    def draws_of(self, entries: Indices) -> Matrix:
-        """Draws of some statistics, those whose correlation is not known independent of all: (draws, n)."""
-        found = np.minimum(np.searchsorted(self.entries, entries), max(len(self.entries) - 1, 0))
-        known = self.entries[found] == entries if len(self.entries) else np.zeros(len(entries), dtype=bool)
-        if known.all():
-            return self.draws[:, found]
-        draws = np.random.default_rng(1).standard_normal((N_DRAWS, len(entries)))
-        draws[:, known] = self.draws[:, found[known]]
-        return draws
-
-    def correlation_between(self, entries: Indices) -> Matrix:
-        """Correlation of some statistics, all of them known: (n, n)."""
-        places = np.searchsorted(self.entries, entries)
-        return self.correlation[np.ix_(places, places)]
 
 
-def correlation_of(rows: Matrix) -> Matrix:
-    """Correlation of the columns of some rows, shrunk towards independence as far as chance explains it.
-
-    A column that is constant correlates with no other.
-
-    Notes
-    -----
-    By chance alone a squared correlation of n rows is 1 / (n - 1) on average. Their share of all squared correlations
-    is the weight of the identity (Schäfer and Strimmer): fewer rows than columns would otherwise make many tests look
-    like few.
-    """
-    centred = rows - rows.mean(axis=0)
-    deviation = np.sqrt((centred**2).mean(axis=0))
-    present = deviation > np.sqrt(SMALLEST_VARIANCE)
-    scaled = np.where(present, centred / np.where(present, deviation, 1.0), 0.0)
-    correlation = scaled.T @ scaled / len(rows)
-    np.fill_diagonal(correlation, 1.0)
-    others = (correlation**2).sum() - len(correlation)
-    n_present = int(present.sum())
-    weight = share_of_chance(others, n_present * (n_present - 1.0), len(rows))
-    shrunk: Matrix = correlation * (1.0 - weight)
-    np.fill_diagonal(shrunk, 1.0)
-    return shrunk
-
-
-def share_of_chance(squares: float, n_pairs: float, n_rows: int) -> float:
-    """Share of the sum of squared correlations of so many ordered pairs that chance explains, from 0 to 1."""
-    by_chance = n_pairs / max(n_rows - 1.0, 1.0)
-    return 1.0 if squares <= 0.0 else min(by_chance / squares, 1.0)
-
-
-def largest_products(covariance: Matrix, pairs: tuple[Indices, Indices], n_rows: int) -> Vector:
-    """Largest standardised differences of products of two columns where nothing changed, one of each draw.
+def independent_share(rows: Matrix) -> float:
+    """Independent entries that one of these is worth, where the largest of their sums over rows is looked at.
 
     Parameters
     ----------
-    covariance : (columns, columns) array
-        Of the columns, as so many rows show it.
-    pairs : pair of arrays of int
-        Columns of each product.
-    n_rows : int
+    rows : (rows, entries) array
+        Entries of each row, 0 where there is none.
 
     Notes
     -----
-    Of Gaussian columns with the correlation R the products i j and k l have the covariance R_ik R_jl + R_il R_jk. So
-    have the entries of A Z A' where A A' = R and Z is symmetric, of independent normal numbers with the variance 1, on
-    the diagonal 2: no correlation of all products with each other is needed, whose size is the fourth power of the
-    number of columns. R is shrunk as in `correlation_of`.
-
-    Examples
-    --------
-    Pairs of columns that go together vary together too, and the largest is smaller:
-
-    >>> pairs = np.triu_indices(40)
-    >>> alone, alike = (np.full((40, 40), rho) + (1.0 - rho) * np.eye(40) for rho in (0.0, 0.8))
-    >>> [round(float(np.median(largest_products(shape, pairs, 10_000))), 1) for shape in (alone, alike)]
-    [3.3, 2.0]
+    Rows are weighed by random numbers. By chance alone a squared correlation of L rows is 1 / L on average: their share
+    of all squared correlations is mixed in as independent noise (Schäfer and Strimmer).
     """
-    deviation = np.sqrt(np.maximum(np.diag(covariance), SMALLEST_VARIANCE))
-    correlation = covariance / np.outer(deviation, deviation)
-    size = len(correlation)
-    others = float((correlation**2).sum() - (np.diag(correlation) ** 2).sum())
-    correlation = correlation * (1.0 - share_of_chance(others, size * (size - 1.0), n_rows))
-    np.fill_diagonal(correlation, 1.0)
-    values, vectors = np.linalg.eigh(correlation)
-    # The symmetric root, as of `Null.draws`.
-    root = ((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T).astype(np.float32)
-    spread = np.sqrt(1.0 + correlation[pairs] ** 2).astype(np.float32)
-    rng = np.random.default_rng(2)
-    found = np.empty(PRODUCT_DRAWS)
-    for draw in range(PRODUCT_DRAWS):
-        noise = rng.standard_normal((size, size), dtype=np.float32)
-        product = root @ ((noise + noise.T) * np.float32(np.sqrt(0.5))) @ root
-        found[draw] = np.abs(product[pairs] / spread).max()
+    chosen = np.unique(np.linspace(0, rows.shape[1] - 1, MAX_SIMULATED).astype(np.intp)) if rows.shape[1] else []
+    some = np.asarray(rows[:MAX_WEIGHED, chosen], dtype=np.float32)
+    length = np.linalg.norm(some, axis=0)
+    some = some[:, length > 1e-6] / length[length > 1e-6]
+    n_rows, size = some.shape
+    if size < 2:
+        return 1.0
+    rng = np.random.default_rng(5)
+    sums = rng.standard_normal((N_DRAWS, n_rows), dtype=np.float32) @ some
+    gram = some @ some.T if n_rows < size else some.T @ some
+    others = float((gram.astype(float) ** 2).sum()) - size
+    chance = min(size * (size - 1.0) / n_rows / others, 1.0) if others > 0.0 else 1.0
+    noise = rng.standard_normal(sums.shape, dtype=np.float32)
+    sums = np.sqrt(1.0 - chance) * sums + np.sqrt(chance) * noise
+    smallest = 2.0 * ndtr(-np.abs(sums).max(axis=1).astype(float))
+    return min(effective_number(smallest) / size, 1.0)
+
+
+def fit_null(functions: Functions, codes: NDArray[np.uint16]) -> ReferenceNull:
+    """Null of the reference, from up to `MAX_ROWS` of its rows in random order, given by their codes."""
+    values, observed = map(np.ascontiguousarray, functions.values(codes))
+    own = functions.function_owner
+    seen = observed[:, own]
+    n_own = np.maximum(seen.sum(axis=0), 1.0).astype(float)
+    centred = (values - values.sum(axis=0) / n_own) * seen
+    of_functions = shape_of(
+        np.stack([(centred.astype(float) ** power).sum(axis=0) / n_own for power in (1, 2, 3, 4)]),
+        n_own,
+        LEAST_VARIANCE,
+    )
+    standard = centred / np.sqrt(np.maximum(of_functions.variance, LEAST_VARIANCE)).astype(np.float32)
+    products = _products(functions, standard, seen, of_functions)
+    of_three, rows_of_three = _triples(functions, values, observed)
+    shares = np.array(
+        [
+            independent_share(standard[:, of_functions.variance > LEAST_VARIANCE]),
+            *(independent_share(_some_products(standard, seen, *part)) for part in product_kinds(functions, products)),
+            independent_share(rows_of_three),
+        ]
+    )
+    location = _location_excess(standard, seen, of_functions)
+    return ReferenceNull(
+        of_functions, products, of_three, shares, location, *_product_sum(functions, standard, seen, products)
+    )
+
+
+def product_kinds(functions: Functions, products: EntryShape) -> list[tuple[Indices, Indices]]:
+    """First and second of the products that are tested: of two u, and others."""
+    size, n_columns, own = len(functions.function_owner), len(functions.columns), functions.function_owner
+    first, second = np.triu_indices(size, 1)
+    is_plain = second < n_columns
+    # Of one column, only u with its w.
+    apart = (own[first] != own[second]) | ((first < n_columns) & ~is_plain)
+    kept = apart & np.isfinite(products.kurtosis[first, second])
+    return [(first[kept & part], second[kept & part]) for part in (is_plain, ~is_plain)]
+
+
+def _products(functions: Functions, standard: Single, seen: Single, own: EntryShape) -> EntryShape:
+    """EntryShape of the products of two standardised functions over the rows with both."""
+    common = (seen.T @ seen).astype(float)
+    rows = np.maximum(common, 1.0)
+    powers = np.stack([((standard**power).T @ standard**power).astype(float) / rows for power in (1, 2, 3, 4)])
+    found = shape_of(powers, common, 1e-6)
+    # Variance of a product of Gaussian columns with this correlation, up to which few rows know more.
+    spread = (standard.astype(float) ** 2).T @ seen.astype(float) / rows
+    usual = np.maximum(spread * spread.T, 1e-6)
+    apart = functions.function_owner[:, None] != functions.function_owner[None, :]
+    known = common / (common + ROWS_KNOWN)
+    variance = usual * np.exp(known * np.log(np.clip(found.variance / usual, 1e-3, 1e3)))
+    # Two rare values that never met would seem to vary little: their product is at least as heavy as they are.
+    heavy = np.where(np.isfinite(own.kurtosis), own.kurtosis, 1e9) + 3.0
+    least = np.where(apart, np.outer(heavy, heavy) - 3.0, PRODUCT_KURTOSIS)
+    kurtosis = np.maximum(
+        np.maximum(np.where(np.isfinite(found.kurtosis), found.kurtosis, 0.0), least), PRODUCT_KURTOSIS
+    )
+    silent = (own.kurtosis[:, None] == np.inf) | (own.kurtosis[None, :] == np.inf)
+    return EntryShape(variance, found.skewness, np.where(silent, np.inf, kurtosis), common)
+
+
+def _some_products(standard: Single, seen: Single, first: Indices, second: Indices) -> Single:
+    """Centred products of two functions of each row, of as many as are simulated."""
+    chosen = np.unique(np.linspace(0, len(first) - 1, MAX_SIMULATED).astype(np.intp)) if len(first) else first
+    one, two = first[chosen], second[chosen]
+    products = standard[:MAX_WEIGHED, one] * standard[:MAX_WEIGHED, two]
+    both = seen[:MAX_WEIGHED, one] * seen[:MAX_WEIGHED, two]
+    found: Single = products - both * (products.sum(axis=0) / np.maximum(both.sum(axis=0), 1.0))
     return found
 
 
-def effective_sample_size(rows: Matrix) -> int:
-    """Gaussian rows whose covariance is as good as that of these, for quadratic forms with its inverse.
-
-    Notes
-    -----
-    With the covariance of L rows v instead of the true one, d' S^-1 d is too large by the share c / L on average,
-    c = E |v|^4 / r - 1 for white rows of r columns (Mardia's kurtosis), which is r + 1 for Gaussian ones. Few rows with
-    large products, as rare categories make them, estimate it less well than many.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> 9_000 < effective_sample_size(rng.normal(size=(10_000, 5))) <= 10_000
-    True
-    >>> effective_sample_size(rng.standard_t(5, size=(10_000, 5))) < 9_000
-    True
-    """
-    deviation = rows.std(axis=0)
-    scaled = (rows - rows.mean(axis=0))[:, deviation > 0] / deviation[deviation > 0]
-    if not scaled.shape[1]:
-        return len(rows)
-    values, vectors = np.linalg.eigh(scaled.T @ scaled / len(rows))
-    leading = values > SMALLEST_EIGENVALUE
-    squares = ((scaled @ (vectors[:, leading] / np.sqrt(values[leading]))) ** 2).sum(axis=1)
-    rank = int(leading.sum())
-    # 0 of a single column that is one of two values in exactly half of the rows.
-    excess = max(float((squares**2).mean()) / rank - 1.0, 1e-9)
-    return int(max(min(len(rows), len(rows) * (rank + 1) / excess), 2))
+def triple_places(functions: Functions) -> tuple[Indices, Indices]:
+    """Pair and third column of the products of three that are tested: of three input columns, each once."""
+    first, second = functions.pairs
+    own, third = functions.function_owner, np.arange(len(functions.columns))
+    apart = (third > second[:, None]) & (own[third] != own[second][:, None]) & (own[third] != own[first][:, None])
+    pair, column = np.nonzero(apart)
+    return pair, column
 
 
-def shape_of(powers: Matrix) -> tuple[Vector, Vector, Vector]:
-    """Variance, skewness and excess kurtosis of statistics from the means of their first four powers, (4, statistics).
+def _triples(functions: Functions, values: Single, observed: Single) -> tuple[EntryShape, Single]:
+    pair, third = triple_places(functions)
+    first, second = functions.pairs[0][pair], functions.pairs[1][pair]
+    own, scores = functions.function_owner, functions.bounded(values)
+    products = scores[:, first] * scores[:, second] * scores[:, third]
+    all_seen = observed[:, own[first]] * observed[:, own[second]] * observed[:, own[third]]
+    n_rows = np.maximum(all_seen.sum(axis=0), 1.0).astype(float)
+    powers = np.stack([(products.astype(float) ** power).sum(axis=0) / n_rows for power in (1, 2, 3, 4)])
+    shape = shape_of(powers, n_rows, LEAST_VARIANCE)
+    kurtosis = _independent_kurtosis(scores, observed[:, own[: len(functions.columns)]])
+    least = (kurtosis[first] + 3.0) * (kurtosis[second] + 3.0) * (kurtosis[third] + 3.0) - 3.0
+    shape = EntryShape(shape.variance, shape.skewness, np.maximum(shape.kurtosis, least), n_rows)
+    return shape, products - all_seen * (products.sum(axis=0) / n_rows).astype(np.float32)
 
-    Examples
-    --------
-    >>> rows = np.array([[0.0], [0.0], [1.0]])
-    >>> powers = np.stack([(rows**power).mean(axis=0) for power in (1, 2, 3, 4)])
-    >>> [float(part[0].round(3)) for part in shape_of(powers)]
-    [0.222, 0.707, -1.5]
-    """
-    first, second, third, fourth = powers
-    variance = np.clip(second - first**2, 0.0, None)
-    present = variance > SMALLEST_VARIANCE
-    safe = np.where(present, variance, 1.0)
-    cubes = third - 3.0 * first * second + 2.0 * first**3
-    fourths = fourth - 4.0 * first * third + 6.0 * first**2 * second - 3.0 * first**4
-    skewness = np.where(present, cubes / safe**1.5, 0.0)
-    kurtosis = np.where(present, fourths / safe**2 - 3.0, np.inf)
-    return variance, skewness, kurtosis
+
+def _independent_kurtosis(scores: Single, seen: Single) -> Vector:
+    n_rows = np.maximum(seen.sum(axis=0), 1.0)
+    powers = np.stack([(scores.astype(float) ** power).sum(axis=0) / n_rows for power in (1, 2, 3, 4)])
+    return np.asarray(np.minimum(shape_of(powers, n_rows, LEAST_VARIANCE).kurtosis, 1e3))
+
+
+def _location_excess(standard: Single, seen: Single, shape: EntryShape) -> float:
+    """What rows that are heavier than Gaussian ones add to the variance of the whitened sum of means, of one row."""
+    used = np.flatnonzero((shape.variance > LEAST_VARIANCE) & (shape.kurtosis < len(standard) / 8.0))
+    if not len(used):
+        return 0.0
+    rows = standard[:, used] / np.sqrt(np.maximum(seen[:, used].mean(axis=0), 1e-6))
+    correlation = (rows.T @ rows / len(rows)).astype(float)
+    values, vectors = np.linalg.eigh(correlation)
+    kept = np.maximum(values, 0.0) / (np.maximum(values, 0.0) + ridge(len(used), len(rows)))
+    turned = (rows @ vectors.astype(np.float32)).astype(float) ** 2 * (kept / np.maximum(values, 1e-9))
+    return max(float(turned.sum(axis=1).var()) - 2.0 * float((kept**2).sum()), 0.0)
+
+
+def _product_sum(
+    functions: Functions, standard: Single, seen: Single, products: EntryShape
+) -> tuple[float, float, float]:
+    """Mean and variance of the whitened sum of products over those of Gaussian columns, and what heavy rows add."""
+    n_columns = len(functions.columns)
+    light = np.flatnonzero(np.isfinite(np.diag(products.kurtosis)[:n_columns]))
+    cols = light[np.unique(np.linspace(0, len(light) - 1, MAX_SUMMED).astype(np.intp))] if len(light) else light
+    if len(cols) < 2:
+        return 1.0, 1.0, 0.0
+    cen, pres = standard[:, cols].astype(float), seen[:, cols].astype(float)
+    share = np.maximum(pres.T @ pres / len(cen), 1.0 / len(cen))
+    covariance = cen.T @ cen / len(cen) / share
+    cen, pres = cen[:MAX_GRAM], pres[:MAX_GRAM]
+    length = len(cen)
+    sub = np.ix_(cols, cols)
+    shape = products.at(sub)
+    weights = product_weights(functions, cols, shape, shape.n_rows, covariance)
+    if not weights.any():
+        return 1.0, 1.0, 0.0
+    everywhere = np.sqrt(np.outer(np.diag(share), np.diag(share)))
+    correlation = covariance * share / everywhere
+    np.fill_diagonal(correlation, 1.0)
+    turn = whitening(correlation, float(np.median(shape.n_rows)))
+    scale = weights / np.sqrt(share)
+    own = np.empty((length, len(cols), len(cols)), dtype=np.float32)
+    for row in range(length):
+        product = (np.outer(cen[row], cen[row]) - np.outer(pres[row], pres[row]) * covariance) * scale
+        own[row] = turn @ product @ turn
+    flat = own.reshape(length, -1) / np.sqrt(np.float32(2.0))
+    gram = (flat @ flat.T).astype(float)
+    lengths = np.diag(gram)
+    mean = float(lengths.mean())
+    square = max(float((gram**2).sum() - (lengths**2).sum()) / (length * (length - 1.0)), 0.0)
+    usual = gaussian_moments(turn, [correlation], [weights])
+    excess = float(lengths.var()) / max(mean, 1e-9) ** 2
+    ratio = float(np.clip(2.0 * square / max(usual[1], 1e-9), 1.0, 20.0))
+    return float(np.clip(mean / max(usual[0], 1e-9), 1.0, 100.0)), ratio, excess

@@ -1,22 +1,48 @@
-"""What DriftDetector compares of a batch: functions of its evidence."""
+"""What DriftDetector compares of a batch: one entry for each thing that a person would watch.
 
-from collections.abc import Mapping
-from functools import cached_property
+Of a column of numbers: the mean and the spread of its scores. Of a category: the shares of its values. Of both: the
+share of cells beyond all that other batches reached, the share of missing ones, and how well the column follows all
+others. Of two columns: their correlation. All are functions of the sums of one batch.
+"""
+
+import zlib
+from collections.abc import Iterable, Mapping
+from typing import TypeVar
 
 import numpy as np
-from scipy.special import ndtri
 
-from gapdrift._typing import Indices, Matrix, Vector
+from gapdrift._typing import Indices, Mask, Matrix, Vector
 from gapdrift.counting.evidence import Evidence
-from gapdrift.counting.profile import Profile
-from gapdrift.inference.batches import Block, Variation, student_p_values
+from gapdrift.counting.functions import CATEGORY_STEPS, STEPS, Functions
+from gapdrift.counting.sums import Side
+from gapdrift.inference.batch_models import Block
+from gapdrift.inference.batches import Judgement, stacked
 from gapdrift.inference.combination import sidak, sidak_all
 from gapdrift.inference.pearson import SMALLEST_P
-from gapdrift.tables.histograms import HistogramAxis
 
 __all__ = ["BatchStatistics"]
 
-Sums = Mapping[str, Vector]
+Basis = Mapping[str, Matrix]
+
+AnyArray = TypeVar("AnyArray", Vector, Matrix)
+
+MIN_CELLS = 5.0
+"""Observed cells in a batch, of a column or of two together, below which nothing is said of them."""
+
+MIN_OBSERVED = 0.25
+"""Share of a column's cells in a batch below which nothing is said of how it goes together with others."""
+
+MIN_SEEN = 0.8
+"""Share of batches with so many cells of a column, at least, or what it has beyond the others is not compared."""
+
+MAX_PAIRS = 300
+"""Pairs of columns whose correlations are compared, at most: those that correlate most in the reference."""
+
+STUCK = 1e-3
+"""Standard deviation that is added to that of a batch, so that a stuck sensor has a logarithm."""
+
+SMALLEST_SHARE = 0.02
+"""Share of a column's variance over all rows below which its variance within a batch says nothing."""
 
 RIDGE = 0.02
 """Smallest variance within batches of a combination of columns that is told apart, over that of one column."""
@@ -24,249 +50,243 @@ RIDGE = 0.02
 ASSOCIATION_RIDGE = 0.3
 """The same for how well columns follow the others within one batch: it has few rows."""
 
-SMALLEST_SHARE = 0.02
-"""Share of a column's variance over all rows below which its variance within a batch says nothing."""
+UNSEEN, UNSEEN_SHARE, UNSEEN_MISSING = 1.0, 0.4, 0.3
+"""What one batch more may be off by: in deviations of rows and logarithms; in shares of values; of missing cells."""
 
-MAX_CORRELATIONS = 300
-"""Pairs of columns whose correlations are compared one by one, at most."""
-
-MIN_OBSERVED = 0.25
-"""Share of a column's cells in a batch below which its relations to others are those of the model, not of the batch."""
-
-MIN_SEEN = 0.8
-"""Share of the rows of batches in which a column is observed so often, at least, or its mean is not compared."""
-
-MIN_CELLS = 10
-"""Cells of a column in a batch below which nothing is said of it alone."""
+N_SLOTS = 1_024
+"""Digests that tell values of a category without a matrix column of their own apart."""
 
 
 class BatchStatistics:
     """Statistics of batches, in blocks.
 
-    - *location*: means of expected scores, of each column of numbers beyond all others: by how columns go together
-      within batches and between them;
-    - *products*: means of squares and products of scores, for panes of dependent rows;
+    - *location*: means of scores; of columns of numbers also beyond all others, by how columns go together within
+      batches and between them;
     - *scales*: logarithms of the standard deviations within the batch;
-    - *associations*: how well each column follows all others within the batch, log(1 - R^2) / 2; of a category, the
-      mean over its columns of the matrix. Only columns that follow the others less count: how closely they do when
-      little else happens varies much;
-    - *correlations*: Fisher's z of all pairs within the batch, where columns are few;
-    - *bins*: shares, arcsine of the root;
-    - *columns*: mean and spread of the scores of observed cells, shares of categories: of each column alone;
-    - *rates*, *patterns*: shares of missing cells, and of those missing while no other column is: arcsine of the root.
+    - *outside*: shares of observed cells with codes that at most one batch reached;
+    - *associations*: how well each column follows all others within the batch, log(1 - R^2) / 2. Only columns that
+      follow the others less count: how closely they do when little else happens varies much;
+    - *correlations*: Fisher's z of pairs within the batch;
+    - *missing*: shares of missing cells; *rates*: the arcsine of their root;
+    - *products*: means of squares and products of scores, for panes of dependent rows.
 
     Parameters
     ----------
-    profile : Profile
-    axes : tuple of HistogramAxis
-    basis : mapping
-        What cells are scored by and variances are compared with: `basis_of` the reference.
+    functions : Functions
+    basis : mapping of str to array
+        What statistics are compared with: `basis_of` the reference, or what `learn` found.
     """
 
-    def __init__(self, profile: Profile, axes: tuple[HistogramAxis, ...], basis: Sums) -> None:
-        self.basis = basis
-        self.paired, self.is_number = profile.paired, ~profile.is_category[profile.paired]
-        self.owner = profile.owner[profile.paired]
+    def __init__(self, functions: Functions, basis: Basis) -> None:
+        self.functions, self.basis = functions, basis
+        self.columns = functions.columns
+        self.is_number = np.isin(np.arange(len(self.columns)), functions.numbers)
+        self.owner = functions.owner[self.columns]
         self.associated, self.first_of_owner, self.n_of_owner = np.unique(
             self.owner, return_index=True, return_counts=True
         )
-        first, second = np.triu_indices(len(self.paired), k=1)
-        apart = (self.owner[first] != self.owner[second]) & (len(first) <= MAX_CORRELATIONS)
-        self.first, self.second = first[apart], second[apart]
-        self.axes = axes
-        ends = np.cumsum([len(axis) for axis in axes])
-        self.cells = [slice(int(end) - len(axis), int(end)) for axis, end in zip(axes, ends, strict=True)]
-        self._prepare_columns(basis["cells"])
-        self.total_variance = np.maximum(basis["variance"], 1e-6)
+        self.steps = np.where(self.is_number, STEPS, CATEGORY_STEPS)
+        grouped = np.flatnonzero(~functions.is_number)
+        self.slots = {int(place): int(functions.starts[-1] + N_SLOTS * row) for row, place in enumerate(grouped)}
+        sizes = np.diff(functions.starts)
+        slots = len(sizes) + np.repeat(grouped, N_SLOTS)
+        self.code_owner = np.concatenate([np.repeat(np.arange(len(sizes)), sizes), slots])
+        self.first, self.second = self._pairs(np.abs(basis["correlation"]))
 
     @staticmethod
-    def basis_of(profile: Profile, reference: Evidence) -> dict[str, Vector]:
-        """Counts of the cells of the reference, and variances of its expected scores."""
-        sums, n_rows, paired = reference.sums, reference.n_rows, profile.paired
-        squares = np.diag(sums["scatter"] + sums["hidden"]) / n_rows
-        return {"cells": sums["cells"], "variance": squares - (sums["location"][paired] / n_rows) ** 2}
-
-    def of(self, evidence: Evidence) -> dict[str, Vector]:
-        """Statistics of one batch, by the names of their blocks."""
-        means, covariance = self._moments(evidence)
-        variance = np.maximum(np.diag(covariance), SMALLEST_SHARE * self.total_variance)
-        correlation = covariance / np.sqrt(np.outer(variance, variance))
-        sums, n_rows = evidence.sums, evidence.n_rows
-        unseen = sums["missing"][self.associated] > (1.0 - MIN_OBSERVED) * n_rows
-        own = np.add.reduceat(_associations(correlation), self.first_of_owner) / self.n_of_owner
+    def basis_of(functions: Functions, reference: Evidence) -> dict[str, Matrix]:
+        """What of the reference batches are compared with, before they are known."""
+        side, size = Side(functions, reference), len(functions.columns)
+        covariance = side.covariance[:size, :size]
+        spread = np.sqrt(np.maximum(np.diag(covariance), 1.0))
+        steps = np.where(np.isin(np.arange(size), functions.numbers), STEPS, CATEGORY_STEPS)
+        n_codes = functions.starts[-1] + N_SLOTS * int((~functions.is_number).sum())
         return {
-            "location": means,
-            "products": self._products(means, covariance),
-            "scales": 0.5 * np.log(variance[self.is_number]),
-            "associations": np.where(unseen, np.nan, own),
-            "correlations": np.arctanh(np.clip(correlation[self.first, self.second], -0.98, 0.98)),
-            "bins": _arcsine(sums["bins"] / n_rows),
-            "columns": self._columns(sums["cells"]),
-            "rates": _arcsine(sums["missing"] / n_rows),
-            "patterns": _arcsine(_missing_alone(sums["missing_pairs"], sums["missing"]) / n_rows),
+            "correlation": covariance / np.outer(spread, spread),
+            "within": covariance / np.outer(steps, steps),
+            "beyond": np.zeros(n_codes),
         }
 
-    def within(self, evidence: Evidence) -> Mapping[str, Matrix]:
-        """Sums of products within one batch, and its rows where a column is observed; those of batches add up."""
-        observed = evidence.sums["missing"][self.owner] <= (1.0 - MIN_OBSERVED) * evidence.n_rows
-        products = self._moments(evidence)[1] * evidence.n_rows
-        return {"location": products, "observed": np.where(observed, float(evidence.n_rows), 0.0)}
+    def learn(self, parts: Iterable[Evidence]) -> tuple[dict[str, Matrix], dict[str, Matrix]]:
+        """Statistics of batches that come one by one, and the basis that they give."""
+        size, n_codes = len(self.columns), len(self.code_owner)
+        n_reached, counts, batch_of = np.zeros(n_codes), np.zeros(n_codes), np.zeros(n_codes, dtype=np.intp)
+        products, weights, n_seen = np.zeros((size, size)), np.zeros((size, size)), np.zeros(size)
+        found, n_observed = [], []
+        for batch, part in enumerate(parts):
+            found.append(self.of(part))
+            n_observed.append(part.n_rows - Side(self.functions, part).missing)
+            cells = self._cells(part)
+            reached = self._reached(cells)
+            n_reached += reached
+            batch_of[reached], counts[reached] = batch, cells[reached]
+            rows = Side(self.functions, part).rows[:size, :size]
+            products, weights = products + rows * self._covariance(part), weights + rows
+            n_seen += np.diag(rows) >= MIN_OBSERVED * part.n_rows
+        # The cells of codes that one batch alone reached are outside of all that others did.
+        alone, n_columns = n_reached == 1, len(self.functions.axes)
+        outside = np.zeros((len(found), 2 * n_columns))
+        np.add.at(outside, (batch_of[alone], self.code_owner[alone]), counts[alone])
+        outside = outside.reshape(-1, 2, n_columns).max(axis=1)
+        blocks = stacked(found) | {"outside": _share(outside, np.array(n_observed).reshape(outside.shape))}
+        usable = n_seen >= MIN_SEEN * len(found)
+        within = products / np.maximum(weights, 1.0) * np.outer(usable, usable)
+        return blocks, {**self.basis, "within": within, "beyond": (n_reached <= 1).astype(float)}
 
-    def blocks(self, within: Mapping[str, Matrix], n_rows: float, *, as_panes: bool = False) -> tuple[Block, ...]:
+    def of(self, evidence: Evidence) -> dict[str, Vector]:
+        """Statistics of one batch, by the names of their blocks; infinite where it says too little."""
+        side, size = Side(self.functions, evidence), len(self.columns)
+        covariance, rows = self._covariance(evidence), side.rows[:size, :size]
+        own, variance = np.diag(rows), np.diag(covariance)
+        total = np.maximum(np.diag(self.basis["within"]), 1e-6)
+        spread = np.sqrt(np.maximum(variance, SMALLEST_SHARE * total))
+        correlation = np.where(rows >= MIN_CELLS, np.clip(covariance / np.outer(spread, spread), -1.0, 1.0), 0.0)
+        z = np.arctanh(np.clip(correlation[self.first, self.second], -0.98, 0.98))
+        means, seen = side.means[:size] / self.steps, own >= MIN_CELLS
+        follows = np.add.reduceat(_associations(correlation), self.first_of_owner) / self.n_of_owner
+        enough = own[self.first_of_owner] >= max(MIN_OBSERVED * evidence.n_rows, MIN_CELLS)
+        beyond = np.bincount(self.code_owner, self._cells(evidence) * self.basis["beyond"], 2 * len(side.missing))
+        products = covariance + np.outer(means, means)
+        return {
+            "location": _where(seen, means),
+            "scales": _where(seen, np.log(np.sqrt(np.maximum(variance, 0.0)) + STUCK))[self.is_number],
+            "outside": _share(beyond.reshape(2, -1).max(axis=0), evidence.n_rows - side.missing),
+            "associations": _where(enough, follows),
+            "correlations": _where(rows[self.first, self.second] >= MIN_CELLS, z),
+            "products": np.append(np.diag(products)[self.is_number], products[self.first, self.second]),
+            "missing": side.missing / evidence.n_rows,
+            "rates": np.arcsin(np.sqrt(side.missing / evidence.n_rows)),
+        }
+
+    def blocks(self, *, as_panes: bool = False) -> tuple[Block, ...]:
         """How the statistics are compared.
 
         Parameters
         ----------
-        within : mapping
-            Sums of products within all batches.
-        n_rows : float
-            Rows of all batches.
         as_panes : bool, default False
             Whether batches are panes of dependent rows, which are shorter than windows: spreads and correlations within
             them are smaller than those within a window, so that means of plain products are compared instead.
         """
-        turn = self._whitening(within["location"] / n_rows, within["observed"] / n_rows)
-        location = Block("location", 0.5, 0.6, 1.0, turn=turn)
-        rates = Block("rates", 0.25, 1.0, 0.6, of_values=False)
+        turn = self._whitening()
+        rates = Block("rates", 0.25, together=1.0, of_values=False)
+        unseen = np.where(self.is_number, UNSEEN, UNSEEN_SHARE)
         if as_panes:
-            return location, Block("products", 0.2, 0.5, 0.5), Block("columns", 0.2, 0.0, 0.0), rates
-        of_categories = sum(not axis.edges for axis in self.axes) / max(len(self.axes), 1)
+            return (
+                Block("location", 0.5, 0.6, 1.0, unseen=0.0, turn=turn),
+                Block("products", 0.2, 0.5, 0.5),
+                Block("missing", 0.05, unseen=0.0, of_values=False),
+                rates,
+            )
         return (
-            location,
-            Block("scales", 0.2, 0.0, 0.7),
-            Block("associations", 0.1, 0.0, 1.0, upward=1.0),
-            Block("correlations", 0.3, 0.2, 0.3),
-            Block("bins", 0.05, 0.05, 0.0),
-            Block("columns", 0.2, 0.0, 0.1 + 0.6 * of_categories),
+            Block("location", 0.5, 0.5, 0.5, unseen=unseen, turn=turn),
+            Block("scales", 0.2, largest=0.25, unseen=UNSEEN),
+            Block("outside", 0.05, unseen=UNSEEN_SHARE),
+            Block("associations", 0.1, largest=0.5, rises=True),
+            Block("correlations", 0.3, largest=0.25, unseen=UNSEEN),
+            Block("missing", 0.05, unseen=UNSEEN_MISSING, of_values=False),
             rates,
-            Block("patterns", 0.25, 0.0, 0.2, of_values=False),
         )
 
-    def column_tests(self, variation: Variation, residuals: Mapping[str, Vector]) -> tuple[Vector | None, Vector]:
+    def column_tests(self, judgement: Judgement) -> tuple[Vector, Vector]:
         """p-values of the values of input columns, and of their missing rates: (input columns,) arrays.
 
         Notes
         -----
-        A column's own cells are tested by mean and spread, or by its shares. What it has beyond the others, and how
-        well it follows them, is laid to the column with the largest difference only, and where it is surer than that
-        any other column differs by itself: a column that moves alone moves what the others have beyond it as well.
+        A column's own cells are tested by its entries. What it has beyond the others, and how well it follows them, are
+        laid to the column of the largest difference only, and where it is surer than any other column by itself: a
+        column that moves alone moves what the others have beyond it as well.
         """
-        found = np.ones(len(self.axes))
-        own = student_p_values(residuals["columns"], variation.block("columns").model.freedom)
-        for place in range(len(self.axes)):
-            entries = own[self.column_owner == place]
-            if len(entries):
-                found[place] = sidak(float(entries.min()), len(entries))
-        alone = found.copy()
+        least, number = np.ones(len(self.functions.axes)), np.ones(len(self.functions.axes))
+        for name, owner in self._own.items():
+            if name in judgement.entries:
+                np.minimum.at(least, owner, judgement.entries[name])
+                np.add.at(number, owner, 1.0)
+        alone = sidak_all(least, number)
+        found = alone.copy()
         for name, owner in (("location", self.owner), ("associations", self.associated)):
-            if name in residuals:
-                single = variation.block(name).model.entry_p_values(residuals[name][None])[0]
-                surest = int(single.argmin())
-                column, p_value = int(owner[surest]), sidak(float(single[surest]), len(single))
+            single = judgement.single.get(name, np.zeros(0))
+            if len(single):
+                column, p_value = int(owner[single.argmin()]), sidak(float(single.min()), len(single))
                 if p_value < np.delete(alone, column).min(initial=1.0):
                     found[column] = min(found[column], p_value)
-        freedom = variation.block("rates").model.freedom
-        return np.maximum(sidak_all(found, 3.0), SMALLEST_P), student_p_values(residuals["rates"], freedom)
+        return np.maximum(sidak_all(found, 3.0), SMALLEST_P), np.maximum(judgement.entries["missing"], SMALLEST_P)
 
-    def shown(self, residuals: Mapping[str, Vector]) -> list[tuple[int, int]]:
-        """Input columns, and for each the place in the block "columns" of what differs most."""
-        owner = self.column_owner
-        places = [np.flatnonzero(owner == column) for column in range(len(self.axes))]
-        away = np.abs(residuals["columns"])
-        return [(column, int(own[away[own].argmax()])) for column, own in enumerate(places) if len(own)]
+    def shown(self, residuals: Mapping[str, Vector]) -> list[tuple[int, str, int]]:
+        """Input columns, and for each the block and the place in it of the entry that differs most."""
+        found: dict[int, tuple[float, str, int]] = {}
+        for name, owner in self._own.items():
+            for place, away in enumerate(np.abs(residuals.get(name, np.zeros(0))).tolist()):
+                found[int(owner[place])] = max(found.get(int(owner[place]), (-1.0, "", 0)), (away, name, place))
+        return [(column, name, place) for column, (_, name, place) in sorted(found.items())]
 
-    @cached_property
-    def column_owner(self) -> Indices:
-        """Input column of each statistic of the block "columns"."""
-        sizes = [2 if axis.edges else len(axis) for axis in self.axes]
-        return np.repeat(np.arange(len(sizes)), sizes)
+    @property
+    def _own(self) -> dict[str, Indices]:
+        """Input column of each entry that is about one column's values."""
+        every = np.arange(len(self.functions.axes))
+        return {"location": self.owner, "scales": self.owner[self.is_number], "outside": every}
 
-    def _products(self, means: Vector, covariance: Matrix) -> Vector:
-        """Means of the squares of scores and, where columns are few, of the products of two."""
-        plain = covariance + np.outer(means, means)
-        return np.concatenate([np.diag(plain)[self.is_number], plain[self.first, self.second]])
+    def _pairs(self, strength: Matrix) -> tuple[Indices, Indices]:
+        """Pairs of columns that correlate most."""
+        first, second = np.triu_indices(len(strength), 1)
+        apart = self.owner[first] != self.owner[second]
+        first, second = first[apart], second[apart]
+        chosen = np.sort(np.argsort(-strength[first, second], kind="stable")[:MAX_PAIRS])
+        return first[chosen], second[chosen]
 
-    def _moments(self, evidence: Evidence) -> tuple[Vector, Matrix]:
-        """Means and covariance of the expected scores of the paired columns."""
-        sums, n_rows = evidence.sums, evidence.n_rows
-        means = sums["location"][self.paired] / n_rows
-        return means, (sums["scatter"] + sums["hidden"]) / n_rows - np.outer(means, means)
+    def _covariance(self, evidence: Evidence) -> Matrix:
+        """Covariance of the scores within one batch, in standard deviations and shares."""
+        size = len(self.columns)
+        covariance = Side(self.functions, evidence).covariance[:size, :size]
+        return np.asarray(covariance / np.outer(self.steps, self.steps))
 
-    def _whitening(self, covariance: Matrix, observed: Vector) -> Matrix:
+    def _cells(self, evidence: Evidence) -> Vector:
+        """How often each code of observed cells occurs, and each digest of values without a matrix column."""
+        functions, found = self.functions, np.zeros(len(self.code_owner))
+        found[: functions.starts[-1]] = evidence.sums["cells"]
+        found[functions.starts[1:] - 1] = 0.0
+        tallies = evidence.facts.tallies if evidence.facts else ({},) * len(functions.axes)
+        for place, start in self.slots.items():
+            for value, count in tallies[place].items():
+                found[start + zlib.crc32(value.encode(errors="surrogatepass")) % N_SLOTS] += count
+        return found
+
+    def _reached(self, cells: Vector) -> Mask:
+        """Codes that a batch with these cells reaches: those between its ends, of numbers."""
+        found, starts = cells > 0.0, self.functions.starts
+        for place in np.flatnonzero(self.functions.is_number):
+            own = found[starts[place] : starts[place + 1] - 1]
+            own[:] = np.maximum.accumulate(own) & np.maximum.accumulate(own[::-1])[::-1]
+        return found
+
+    def _whitening(self) -> Matrix:
         """Map from means to uncorrelated ones of variance 1 within batches: of numbers, or of all where there are none.
 
-        Shares of categories are compared one by one: there are many of them, and batches are few. Columns that few
-        batches have are left out: their expected scores are those of the model.
+        Shares of categories are compared one by one: there are many of them, and batches are few.
         """
-        usable = observed >= MIN_SEEN
+        within = self.basis["within"]
+        usable = np.diag(within) > 0.0
         chosen = np.flatnonzero(usable & self.is_number if (usable & self.is_number).any() else usable)
-        own = covariance[np.ix_(chosen, chosen)]
+        own = within[np.ix_(chosen, chosen)]
         deviation = np.sqrt(np.maximum(np.diag(own), 1e-8))
         values, vectors = np.linalg.eigh(own / np.outer(deviation, deviation))
-        turn = np.zeros((len(chosen), len(self.paired)))
+        turn = np.zeros((len(chosen), len(self.columns)))
         turn[:, chosen] = (vectors / np.sqrt(np.maximum(values, 0.0) + RIDGE)).T / deviation
         return turn
 
-    def _prepare_columns(self, counts: Vector) -> None:
-        """Prepare the scores of the cells of all columns of numbers, one after the other."""
-        self.numbers = [place for place, axis in enumerate(self.axes) if axis.edges]
-        own = [np.arange(self.cells[place].start, self.cells[place].stop) for place in self.numbers]
-        self.number_cells = np.concatenate([*own, np.zeros(0, dtype=np.intp)]).astype(np.intp)
-        self.number_starts = np.cumsum([0, *map(len, own)])[:-1].astype(np.intp)
-        self.number_scores = np.concatenate([*(_scores(counts[cells]) for cells in own), np.zeros(0)])
 
-    def _columns(self, cells: Vector) -> Vector:
-        """Mean and spread of the scores of each column of numbers, shares of categories; NaN where nothing is seen."""
-        found = np.full(len(self.column_owner), np.nan)
-        first = np.searchsorted(self.column_owner, np.arange(len(self.axes)))
-        if self.numbers:
-            counts, scores = cells[self.number_cells], self.number_scores
-            powers = (counts, counts * scores, counts * scores**2)
-            number, total, squares = (np.add.reduceat(power, self.number_starts) for power in powers)
-            with np.errstate(divide="ignore", invalid="ignore"):
-                mean = np.where(number >= MIN_CELLS, total / number, np.nan)
-                spread = np.maximum(squares / number - mean**2, SMALLEST_SHARE)
-            found[first[self.numbers]], found[first[self.numbers] + 1] = mean, 0.5 * np.log(spread)
-        for place, axis in enumerate(self.axes):
-            counts = cells[self.cells[place]]
-            if axis.labels and counts.sum() >= MIN_CELLS:
-                found[first[place] : first[place] + len(counts)] = _arcsine(counts / counts.sum())
-        return found
+def _where(known: Mask, values: AnyArray) -> AnyArray:
+    return np.where(known, values, np.inf)
 
 
-def _scores(counts: Vector) -> Vector:
-    """Normal scores of the cells of a histogram, by the middle of their ranks."""
-    total = max(float(counts.sum()), 1.0)
-    middle = (np.cumsum(counts) - 0.5 * counts) / total
-    found: Vector = ndtri(np.clip(middle, 0.25 / total, 1.0 - 0.25 / total))
-    return found
-
-
-def _arcsine(shares: Vector) -> Vector:
-    """Arcsine of the root of shares, whose variance does not depend on them."""
-    found: Vector = np.arcsin(np.sqrt(np.clip(shares, 0.0, 1.0)))
-    return found
-
-
-def _missing_alone(pairs: Matrix, missing: Vector) -> Vector:
-    """Rows in which a column is missing less those in which the column that it shares most with is missing too."""
-    if len(pairs) != len(missing) or len(missing) < 2:
-        return np.zeros(len(missing))
-    shared = pairs - np.diag(np.diag(pairs))
-    found: Vector = np.maximum(missing - shared.max(axis=1), 0.0)
-    return found
+def _share(counts: AnyArray, n_observed: AnyArray) -> AnyArray:
+    """Share of observed cells; infinite where there are few."""
+    return _where(n_observed >= MIN_CELLS, np.minimum(counts / np.maximum(n_observed, 1.0), 1.0))
 
 
 def _associations(correlation: Matrix) -> Vector:
-    """log(1 - R^2) / 2 of each column on all others, with a ridge."""
-    if not len(correlation):
-        return np.zeros(0)
-    ridged = correlation + ASSOCIATION_RIDGE * np.eye(len(correlation))
-    inverse = np.diag(np.linalg.inv(ridged))
-    if inverse.min() <= 0.0:
-        # What missing cells hide may make it indefinite.
-        values, vectors = np.linalg.eigh(correlation)
-        values = np.maximum(values, 0.0) + ASSOCIATION_RIDGE
-        ridged, inverse = (vectors * values) @ vectors.T, (vectors**2) @ (1.0 / values)
-    found: Vector = -0.5 * np.log(np.maximum(inverse * np.diag(ridged), 1.0))
+    """log(1 - R^2) / 2 of each column on all others, with a ridge; what pairs of rows make negative counts as 0."""
+    values, vectors = np.linalg.eigh(correlation)
+    values = np.maximum(values, 0.0) + ASSOCIATION_RIDGE
+    own, inverse = (vectors**2) @ values, (vectors**2) @ (1.0 / values)
+    found: Vector = -0.5 * np.log(np.maximum(inverse * own, 1.0))
     return found

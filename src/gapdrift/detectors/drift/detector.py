@@ -7,10 +7,16 @@ from typing import Any, ClassVar, Self
 
 from gapdrift._random import RandomState, as_rng
 from gapdrift._validation import check_columns, check_count, check_nonnegative, check_share
-from gapdrift.counting.profile import MAX_BINS
+from gapdrift.counting.evidence import Evidence
+from gapdrift.counting.regions import MAX_REGIONS
 from gapdrift.detectors.drift.labelled import LabelledReference, fit_labelled_reference
-from gapdrift.detectors.drift.reference import MIN_WINDOW, DriftReference, DriftSettings, fit_drift_reference
-from gapdrift.detectors.drift.sensitivity import CHANGES, Wanted, WindowSimulator, column_sensitivity
+from gapdrift.detectors.drift.reference import (
+    MIN_WINDOW,
+    DriftReference,
+    DriftSettings,
+    fit_drift_reference,
+)
+from gapdrift.detectors.drift.sensitivity import CHANGES, Wanted, Windows, column_sensitivity
 from gapdrift.detectors.reference import ReferenceDetector, detector_fields, plan_batches
 from gapdrift.errors import InputError, ParameterError
 from gapdrift.persistence.records import stored
@@ -23,10 +29,9 @@ __all__ = ["DriftDetector"]
 class DriftDetector(ReferenceDetector):
     """Drift of values and of missing values, with a rate of false alarms that holds.
 
-    A Gaussian model of the reference's normal scores, fitted on all rows, gives the expected values of an
-    incomplete row and what its missing cells hide. From them come sums over rows: expected scores, expected products,
-    probabilities of bins, and what is missing. Their differences between window and reference are tested with
-    the covariance that the sums show.
+    No missing cell is ever filled in. A column is compared by its observed cells, two columns by the rows that have
+    both. Sums over rows of small functions of each cell, and of their products, are tested against how they vary by
+    chance, as the reference shows it.
 
     Parameters
     ----------
@@ -35,7 +40,7 @@ class DriftDetector(ReferenceDetector):
     random_state : int, numpy Generator, RandomState or None, default None
         The same number gives the same result, to the bit.
     n_bins : int or None, default None
-        Bins of the joint distribution; None is one for every 50 reference rows, at most 20.
+        Regions of similar rows that ``result.bins`` tells about; None is one for every 50 reference rows, at most 20.
     min_effect : float, default 0
         Smallest effect size that counts as drift: in standard deviations, units of correlation or shares of rows
         for values, in shares of cells for missing values. A million rows make the smallest difference significant.
@@ -59,7 +64,7 @@ class DriftDetector(ReferenceDetector):
 
     Notes
     -----
-    ``result.values`` combines five tests: location, dependence, bins, distributions and interactions;
+    ``result.values`` combines four tests: location, dependence, interactions and distributions;
     ``result.missingness`` three: rates, patterns and conditions. A change of what is missing alone is no drift of the
     values. The verdict spends nine tenths of ``alpha`` on values and one tenth on missing values; with a target, half
     on values, four tenths on the concept and one tenth on missing values. Labels may be missing: that is no drift, and
@@ -198,10 +203,11 @@ class DriftDetector(ReferenceDetector):
 
         Notes
         -----
-        Takes seconds for each column. Columns depend on each other as by the Gaussian model of their scores, cells are
-        missing at random, and rounded numbers stay rounded when their mean is changed. The power is that over the
-        references that this one might have been: each window is drawn from a truth that differs from the reference as
-        another sample of its size would, since the mean of 500 rows is itself known to 0.04 standard deviations only.
+        Takes seconds for each column. Windows are drawn by normal scores with the correlations of the observed cells,
+        and what those do not tell is added to the sums. Rounded numbers stay rounded when their mean is changed. The
+        power is that over the references that this one might have been: each window is drawn from a truth that differs
+        from the reference as another sample of its size would, since the mean of 500 rows is itself known to 0.04
+        standard deviations only.
 
         Examples
         --------
@@ -220,20 +226,22 @@ class DriftDetector(ReferenceDetector):
             raise InputError("The sensitivity of a detector with seasons is not known: fit one without season for it.")
         if not isinstance(self.reference_, DriftReference):
             raise InputError("The sensitivity of a detector with a target is not known: fit one without target for it.")
-        simulator = WindowSimulator(self.reference_, self.usual_, size)
+        reference = self.reference_
+        batches = None if self.usual_ is None else self.usual_.table
+        windows = Windows(reference.functions, reference.evidence, size, reference.regions, batches)
         other = None if partner is None else self._places_of([partner], "partner")[0]
-        seed = zlib.crc32(self.reference_.evidence.origin.encode())
+        seed = zlib.crc32(reference.evidence.origin.encode())
         wanted = Wanted(check_share("power", power), rate, _check_changes(changes), other, seed)
 
-        def p_value_of(rows: Any) -> float:
-            return self.test(rows, alpha=rate).p_value
+        def p_value_of(window: Evidence) -> float:
+            return reference.p_value(window) if batches is None else self.test(window, alpha=rate).p_value
 
         found = []
         for column in self._places_of(columns):
-            found.append(column_sensitivity(simulator, p_value_of, column, wanted))
+            found.append(column_sensitivity(windows, p_value_of, self.schema_.names, column, wanted))
             if progress is not None:
                 progress()
-        n_batches = None if self.usual_ is None else len(self.usual_.table)
+        n_batches = None if batches is None else len(batches)
         return Sensitivity(size, wanted.power, rate, n_batches, tuple(found))
 
     def _places_of(self, columns: Sequence[str] | None, setting: str = "columns") -> list[int]:
@@ -268,6 +276,6 @@ def _check_changes(changes: Sequence[str]) -> tuple[str, ...]:
 
 def _check_bins(n_bins: int | None) -> int | None:
     checked = check_count("n_bins", n_bins, 2, optional=True)
-    if checked is not None and checked > MAX_BINS:
-        raise ParameterError(f"n_bins is {checked}, expected at most {MAX_BINS}, or None.")
+    if checked is not None and checked > MAX_REGIONS:
+        raise ParameterError(f"n_bins is {checked}, expected at most {MAX_REGIONS}, or None.")
     return checked

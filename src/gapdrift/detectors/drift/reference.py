@@ -1,26 +1,30 @@
-"""The fitted reference of DriftDetector: composes schema, profile and tests; counts rows, tests evidence."""
+"""The fitted reference of DriftDetector: composes schema, functions and tests; counts rows, tests evidence."""
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
-from functools import cached_property
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gapdrift._typing import Matrix, Vector
-from gapdrift.counting.counter import CHUNK, Counter, OutOfRangeError, machine_code
+from gapdrift._threads import limit_threads
+from gapdrift._typing import Mask, Vector
+from gapdrift.counting.counter import count_table
 from gapdrift.counting.evidence import Evidence
-from gapdrift.counting.profile import Profile, fit_profile
-from gapdrift.detectors.distributions import column_facts, share_of_copies, sides_of
+from gapdrift.counting.functions import Functions, fit_functions
+from gapdrift.counting.regions import Regions, default_n_regions, fit_regions
+from gapdrift.counting.sums import Side
 from gapdrift.detectors.drift.batches import BatchStatistics
-from gapdrift.detectors.drift.describe import describe_bin, describe_pair
-from gapdrift.detectors.drift.shapes import describe_statistics, known_entries, known_missing
+from gapdrift.detectors.drift.describing import (
+    counts_of,
+    describe_column,
+    describe_regions,
+    share_of_copies,
+)
+from gapdrift.detectors.drift.pairs import pair_findings
 from gapdrift.errors import InputError
 from gapdrift.execution import MAX_LEARNED, sample_note
-from gapdrift.inference.comparison import Comparison, make_comparison
-from gapdrift.inference.contrast import Shape, entry_p_values
+from gapdrift.inference.comparison import Comparison, compare
 from gapdrift.inference.findings import (
     FeatureTests,
     combine_verdict,
@@ -29,26 +33,18 @@ from gapdrift.inference.findings import (
     missingness_finding,
     values_finding,
 )
-from gapdrift.inference.null import Null
-from gapdrift.inference.observed import CrossedShape
-from gapdrift.inference.observed_null import ObservedNull
-from gapdrift.inference.pairs import pair_tests
-from gapdrift.inference.parts import ROWS_PER_COLUMN, ROWS_PER_FACTOR_COLUMN
+from gapdrift.inference.missingness import rate_p_values
+from gapdrift.inference.null import MAX_ROWS, ReferenceNull, fit_null
 from gapdrift.inference.pearson import SMALLEST_P
-from gapdrift.models.gaussian import has_factors
-from gapdrift.models.partition import ObservedBins
-from gapdrift.persistence.records import expect, expect_shape, expecting, stored
-from gapdrift.results import BinFinding, DriftResult, FeatureFinding, Finding
+from gapdrift.persistence.records import expect, expecting, stored
+from gapdrift.results import DriftResult, FeatureFinding, Finding
 from gapdrift.results.report.words import cut_text
-from gapdrift.tables.encoding import Encoded, encode, new_values_note, numeric_chunks, probe_rows
-from gapdrift.tables.facts import Facts, empty_facts
+from gapdrift.tables.encoding import encode, new_values_note, probe_rows
 from gapdrift.tables.frame import Table
-from gapdrift.tables.histograms import FactFinder, HistogramAxis, find_facts, fit_axes
 from gapdrift.tables.order import consecutive_rows_note
 from gapdrift.tables.schema import CategoryRule, Schema, learn_schema
 
 __all__ = ["DriftReference", "DriftSettings", "effect_unit", "fit_drift_reference"]
-
 
 MIN_REFERENCE = 20
 """Reference rows below which nothing is fitted."""
@@ -64,9 +60,6 @@ MAX_FITTED = 5_000
 
 MAX_NAMED = 5
 """New categories of a column that a note names, at most: the most frequent ones."""
-
-ENCODED_ROWS = 65_536
-"""Rows of a large table encoded at once."""
 
 CATEGORY_RULE = CategoryRule(12, 0.1)
 """Twelve categories have their own column; of more, those with a tenth of the rows, the rest in groups."""
@@ -90,27 +83,19 @@ class DriftSettings:
 @stored
 @dataclass(frozen=True, eq=False)
 class DriftReference:
-    """All that DriftDetector learned from a reference.
+    """All that DriftDetector learned from a reference. No row of it is kept.
 
     Parameters
     ----------
     schema : Schema
-    profile : Profile
-    shape : Shape
-        Of the statistics of the reference's rows.
-    values_null, missing_null : Null
-        How these statistics vary together.
-    observed_null : ObservedNull
-        What tests of observed cells say by chance.
-    crossed_shape : CrossedShape
-        Of the products of observed cells.
-    histogram_axes : tuple of HistogramAxis
-    observed_bins : ObservedBins
-        What the observed cells of the rows in each bin hold, as normal scores: the words for bins.
+    functions : Functions
+        What decides how a row counts.
+    regions : Regions
+        Which rows are alike, to explain a result.
+    null : ReferenceNull
+        How statistics vary where nothing changed.
     evidence : Evidence
         Of the reference itself.
-    not_compared : Facts
-        About rows that were learned from and are not compared: about none, or about one half of the reference.
     origin : str
         Fingerprint.
     min_effect : float
@@ -118,86 +103,61 @@ class DriftReference:
     """
 
     schema: Schema
-    profile: Profile
-    shape: Shape
-    values_null: Null
-    missing_null: Null
-    observed_null: ObservedNull
-    crossed_shape: CrossedShape
-    histogram_axes: tuple[HistogramAxis, ...]
-    observed_bins: ObservedBins
+    functions: Functions
+    regions: Regions
+    null: ReferenceNull
     evidence: Evidence
-    not_compared: Facts
     origin: str
     min_effect: float
     notes: tuple[str, ...]
 
     def count(self, table: Any) -> Evidence:
         """Evidence of the rows of a table."""
-        return _count(self._counter, self.schema, self.origin, table)
+        return count_table(table, self.schema, self.functions, self.regions, self.origin)
 
     def count_own(self, table: Any) -> Evidence:
         """Evidence of rows of the reference itself: categories that it has once count as unseen."""
-        return _count(self._counter, self.schema, self.origin, table, pool_singletons=True)
-
-    def expected(self, rows: Encoded) -> Matrix:
-        """Centred expected scores of encoded rows: (rows, matrix columns)."""
-        return self._counter.expected(rows)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Fields alone: what counting has prepared is several times as large, and made anew where it is needed."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        return count_table(table, self.schema, self.functions, self.regions, self.origin, pool_singletons=True)
 
     def batch_statistics(self, basis: Mapping[str, Vector] | None = None) -> BatchStatistics:
         """What is compared of batches, on the basis of this reference or of the one that they were learned by."""
-        own = BatchStatistics.basis_of(self.profile, self.evidence) if basis is None else basis
-        return BatchStatistics(self.profile, self.histogram_axes, own)
+        own = BatchStatistics.basis_of(self.functions, self.evidence) if basis is None else basis
+        return BatchStatistics(self.functions, own)
 
     @property
     def n_bins(self) -> int:
-        """Number of bins."""
-        return len(self.profile.centres)
+        """Number of regions."""
+        return len(self.regions)
 
     @property
     def missing_shares(self) -> tuple[float, ...]:
         """Share of missing cells of each column of the reference."""
-        return tuple((self.evidence.sums["missing"] / self.evidence.n_rows).tolist())
+        return tuple((Side(self.functions, self.evidence).missing / self.evidence.n_rows).tolist())
 
     def check_stored(self) -> None:
         """Check what was read from a file: the parts fit together, and rows can be counted."""
-        schema, profile = self.schema, self.profile
-        expect(np.array_equal(profile.owner, schema.owner), "the columns of the schema")
-        expect(len(profile.entropy) == len(schema.columns), "missingness of all columns")
-        expect(len(self.histogram_axes) == len(schema.columns), "a histogram for each column")
-        for axis, column in zip(self.histogram_axes, schema.columns, strict=True):
-            axis.check_fits(column)
-        self.observed_bins.check_fits(self.n_bins, len(schema.owner))
+        schema, functions = self.schema, self.functions
+        expect(np.array_equal(functions.owner, schema.owner), "the columns of the schema")
+        is_number = [column.kind == "number" for column in schema.columns]
+        expect(functions.is_number.tolist() == is_number, "functions of the columns")
+        self.regions.check_fits(functions)
+        self.null.check_fits(functions)
         expect(self.min_effect >= 0, "a min_effect from 0")
-        expect_shape(self.shape.skewness, (profile.layout.size,), "skewness")
-        layout = profile.layout
-        expect(np.isin(known_entries(profile), self.values_null.entries).all(), "the correlation of the values")
-        expect(np.isin(known_missing(layout), self.missing_null.entries).all(), "the correlation of missingness")
-        self.crossed_shape.check_fits(self._counter.crossed)
-        expect(len(self.observed_null.is_known) == len(schema.columns), "what is known of all columns")
-        expect(len(self.not_compared.tallies) == len(schema.columns), "facts about all columns")
         with expecting("a reference that counts"):
             counted = self.count(probe_rows(schema))
         self.evidence.check_stored_sums(self.origin, {name: array.shape for name, array in counted.sums.items()})
 
-    @cached_property
-    def _counter(self) -> Counter:
-        return Counter(self.profile, self.histogram_axes)
-
     def comparison(self, window: Evidence) -> Comparison:
-        """The evidence of a window beside that of the reference, ready to be tested."""
-        return make_comparison(
-            self.profile,
-            (self.shape, self.crossed_shape),
-            (self.values_null, self.missing_null, self.observed_null),
-            self.histogram_axes,
-            self.evidence,
-            window,
-        )
+        """All tests of the evidence of a window against that of the reference."""
+        categories = tuple(column.categories if column.kind == "category" else () for column in self.schema.columns)
+        sides = Side(self.functions, self.evidence), Side(self.functions, window)
+        with limit_threads(1):
+            return compare(self.null, sides, categories)
+
+    def p_value(self, window: Evidence) -> float:
+        """p-value of the verdict, without anything else."""
+        comparison = self.comparison(window)
+        return combine_verdict(values_finding(comparison), missingness_finding(comparison))
 
     def test(self, window: Evidence, alpha: float) -> DriftResult:
         """Result of the evidence of a window against that of the reference."""
@@ -208,7 +168,7 @@ class DriftReference:
 
 
 def fit_drift_reference(table: Any, settings: DriftSettings, rng: np.random.Generator) -> DriftReference:
-    """Reference of DriftDetector: schema, profile, null distribution and own evidence."""
+    """Reference of DriftDetector: schema, functions, null distribution and own evidence."""
     schema = learn_schema(
         table,
         target=settings.target,
@@ -226,38 +186,19 @@ def fit_drift_reference(table: Any, settings: DriftSettings, rng: np.random.Gene
             "several windows into one reference."
         )
     notes = (*notes, *consecutive_rows_note(rows, schema)) if settings.told_of_order else notes
-    learned, compared, split = _split(sample, rows, schema, rng)
-    profile = fit_profile(learned, compared, schema, rng, n_rows=table.n_rows, n_bins=settings.n_bins)
-    histogram_axes = fit_axes(rows, schema)
-    counter = Counter(profile, histogram_axes)
-    described = describe_statistics(profile, counter, compared, rng)
-    origin = _fingerprint(schema, profile, histogram_axes)
-    if sample is not table or described.sums is None:
-        evidence = _count(counter, schema, origin, table if sample is not table else compared, pool_singletons=True)
-    else:
-        evidence = Evidence(len(compared), described.sums, origin, compared.notes)
-    if sample is table:
-        evidence = replace(evidence, facts=find_facts(compared, histogram_axes, schema.owner))
-    not_compared = find_facts(learned, histogram_axes, schema.owner) if split else empty_facts(len(schema.columns))
-    reference = DriftReference(
-        schema,
-        profile,
-        described.shape,
-        described.values_null,
-        described.missing_null,
-        described.observed_null,
-        described.crossed_shape,
-        histogram_axes,
-        described.observed_bins,
-        evidence,
-        not_compared,
-        origin,
-        settings.min_effect,
-        (*schema.notes, *notes, *split),
+    functions = fit_functions(rows, schema)
+    some = rows.take(rng.permutation(len(rows))[:MAX_ROWS])
+    codes = functions.codes(some)
+    n_regions = default_n_regions(table.n_rows) if settings.n_bins is None else settings.n_bins
+    # Sums in single precision by two threads differ in digits that a result shows.
+    with limit_threads(1):
+        regions = fit_regions(functions, codes, n_regions, rng)
+        null = fit_null(functions, codes[:, rng.permutation(codes.shape[1])])
+    origin = _fingerprint(schema, functions, regions)
+    evidence = count_table(table, schema, functions, regions, origin, pool_singletons=True)
+    return DriftReference(
+        schema, functions, regions, null, evidence, origin, settings.min_effect, (*schema.notes, *notes)
     )
-    # The same that it would make for its first window.
-    vars(reference)["_counter"] = counter
-    return reference
 
 
 def _check_width(schema: Schema) -> None:
@@ -278,67 +219,10 @@ def _sample(table: Table, rng: np.random.Generator) -> tuple[Table, tuple[str, .
     return table.take(chosen), (sample_note(table.n_rows, MAX_LEARNED),)
 
 
-def _split(
-    table: Table, rows: Encoded, schema: Schema, rng: np.random.Generator
-) -> tuple[Encoded, Encoded, tuple[str, ...]]:
-    """Rows to learn the profile from, rows to compare a window with, and notes.
-
-    Both are all rows, unless columns are many for the rows, or for what is observed of them: a model then fits the
-    rows it was learned from better than any others, and would take every window for drift. One half is learned from,
-    the other compared. A few factors follow the noise of these rows sooner than a full covariance does, which is drawn
-    towards independence.
-    """
-    wanted = ROWS_PER_FACTOR_COLUMN if has_factors(rows.values) else ROWS_PER_COLUMN
-    if len(schema.owner) * wanted <= len(rows) * (1.0 - rows.missing.mean()):
-        return rows, rows, ()
-    order = rng.permutation(len(rows))
-    half = len(rows) // 2
-    note = (
-        f"The reference has {len(rows)} rows for {len(schema.owner)} columns and categories: one half was learned "
-        "from, the other is compared with windows."
-    )
-    # Encoded anew: what is tallied of categories is that of each half.
-    halves = [encode(table.take(np.sort(part)), schema, pool_singletons=True) for part in (order[:half], order[half:])]
-    return halves[0], halves[1], (note,)
-
-
-def _count(counter: Counter, schema: Schema, origin: str, table: Any, *, pool_singletons: bool = False) -> Evidence:
-    """Evidence of the rows of a table, encoded a part at a time."""
-    if isinstance(table, Encoded):
-        rows = encode(table, schema)
-        facts = find_facts(rows, counter.histogram_axes, schema.owner)
-        return Evidence(len(rows), counter.count([rows], len(rows)), origin, rows.notes, facts)
-    source = Table.read(table)
-    notes: set[str] = set()
-
-    def parts(finder: FactFinder, *, plain: bool) -> Iterator[Encoded | Matrix]:
-        for start in range(0, max(source.n_rows, 1), ENCODED_ROWS):
-            part = source.slice(start, start + ENCODED_ROWS) if source.n_rows > ENCODED_ROWS else source
-            chunks: Iterable[Encoded | Matrix] | None = numeric_chunks(part, schema, notes, CHUNK) if plain else None
-            if chunks is None:
-                rows = encode(part, schema, pool_singletons=pool_singletons)
-                notes.update(rows.notes)
-                chunks = [rows]
-            for chunk in chunks:
-                yield chunk
-                finder.add(chunk)
-
-    def count(*, plain: bool) -> Evidence:
-        finder = FactFinder(counter.histogram_axes, schema.owner, machine_code(source.n_rows))
-        sums = counter.count(parts(finder, plain=plain), source.n_rows)
-        return Evidence(source.n_rows, sums, origin, frozenset(notes), finder.facts())
-
-    try:
-        return count(plain=True)
-    except OutOfRangeError:
-        # Encoding says which number it is.
-        return count(plain=False)
-
-
-def _fingerprint(schema: Schema, profile: Profile, histogram_axes: tuple[HistogramAxis, ...]) -> str:
+def _fingerprint(schema: Schema, functions: Functions, regions: Regions) -> str:
     """Short text that differs where counts would."""
-    digest = hashlib.sha256(repr((schema.named, schema.columns, histogram_axes)).encode())
-    digest.update(profile.fingerprint())
+    digest = hashlib.sha256(repr((schema.named, schema.columns)).encode())
+    digest.update(functions.fingerprint() + regions.centres.tobytes())
     return digest.hexdigest()[:16]
 
 
@@ -351,13 +235,17 @@ def _undetermined(reference: DriftReference, window: Evidence, alpha: float) -> 
 
 def _test(reference: DriftReference, window: Evidence, alpha: float) -> DriftResult:
     comparison = reference.comparison(window)
-    tests = _only_seen(feature_tests(comparison), comparison)
     values = _hardly_seen(values_finding(comparison), comparison)
     missingness = missingness_finding(comparison)
     p_value = combine_verdict(values, missingness)
     drift, notes = _decide(reference, values, missingness, p_value, alpha)
-    features = _features(reference, comparison, tests)
+    features = _features(reference, comparison, feature_tests(comparison))
     noted = {new_values_note(feature.name) for feature in features if feature.n_new_categories}
+    alone = np.array([1.0 if test is None else test.p_value for test in comparison.columns])
+    products = [(*each.functions, each.p_values) for each in (comparison.pairs, comparison.others)]
+    regions, region_notes = describe_regions(
+        reference.schema, reference.regions.centres, comparison.sides, rate_p_values(comparison.sides)
+    )
     return DriftResult(
         drift,
         p_value,
@@ -367,15 +255,17 @@ def _test(reference: DriftReference, window: Evidence, alpha: float) -> DriftRes
         values,
         missingness,
         features,
-        _bins(reference, comparison),
+        regions,
         (
             *reference.notes,
             *sorted(window.notes - noted),
             *_empty_notes(reference, comparison),
+            *_explained_notes(reference, comparison, alpha),
             *_new_notes(reference, features, alpha),
+            *region_notes,
             *notes,
         ),
-        pairs=tuple(describe_pair(reference.profile, reference.schema, test) for test in pair_tests(comparison)),
+        pairs=pair_findings(reference.schema, comparison.sides, products, alone),
         duplicates=share_of_copies(reference.evidence, window),
     )
 
@@ -406,27 +296,38 @@ def _empty_notes(reference: DriftReference, comparison: Comparison) -> tuple[str
     )
 
 
+def _explained_notes(reference: DriftReference, comparison: Comparison, alpha: float) -> tuple[str, ...]:
+    """Sentences about columns whose difference may be one of the cells that are missing, and not of the values."""
+    return tuple(
+        f"Column {column.name!r} differs, but its cells are missing at other values than before, which may explain all "
+        "of it: whether its values changed cannot be told."
+        for column, is_explained in zip(reference.schema.columns, _is_explained(comparison, alpha), strict=True)
+        if is_explained
+    )
+
+
+def _is_explained(comparison: Comparison, alpha: float) -> Mask:
+    """Columns that differ by no more than changed conditions of missing cells may explain: (input columns,)."""
+    return np.array(
+        [test is not None and test.unguarded < alpha <= test.p_value for test in comparison.columns], dtype=bool
+    )
+
+
 def _hardly_seen(values: Finding, comparison: Comparison) -> Finding:
     """The finding of the values, undetermined where the window has next to none."""
-    rates = comparison.missing_rates[1]
-    observed = 1.0 - float(rates[np.unique(comparison.profile.owner)].mean())
+    window = comparison.sides[1]
+    has_values = np.unique(window.functions.owner)
+    observed = 1.0 - float(window.missing[has_values].mean()) / window.n_rows if len(has_values) else 0.0
     if observed >= MIN_OBSERVED:
         return values
     reason = f"Only {observed:.1%} of the window's cells are observed: nothing can be said of its values."
     return Finding("values", None, None, 1.0, None, reason=reason)
 
 
-def _only_seen(tests: FeatureTests, comparison: Comparison) -> FeatureTests:
-    """Tests of columns, without those of which the window has no value: what others say of them is not theirs."""
-    empty = _is_empty(comparison)
-    return FeatureTests(
-        np.where(empty, 1.0, tests.p_values), np.where(empty, 0.0, tests.effects), tests.by_product & ~empty
-    )
-
-
-def _is_empty(comparison: Comparison) -> NDArray[np.bool_]:
+def _is_empty(comparison: Comparison) -> Mask:
     """Whether a window has no value of an input column: (input columns,)."""
-    return np.asarray(comparison.window.sums["missing"] >= comparison.window.n_rows)
+    window = comparison.sides[1]
+    return np.asarray(window.missing >= window.n_rows)
 
 
 def _decide(
@@ -447,22 +348,21 @@ def _decide(
 
 
 def _features(reference: DriftReference, comparison: Comparison, tests: FeatureTests) -> tuple[FeatureFinding, ...]:
-    own, window = comparison.reference, comparison.window
-    before, after = comparison.missing_rates
-    missing_p = np.maximum(entry_p_values(comparison.contrast.part(comparison.profile.layout.rates)), SMALLEST_P)
-    missing_adjusted, adjusted = holm(missing_p), holm(tests.p_values)
-    sides = [sides_of(reference.histogram_axes, evidence) for evidence in (own, window)]
-    others = reference.not_compared if own is reference.evidence else empty_facts(len(reference.schema.columns))
+    sides = comparison.sides
+    missing_p = np.maximum(rate_p_values(sides), SMALLEST_P)
     empty = _is_empty(comparison)
+    p_values = np.where(empty, 1.0, tests.p_values)
+    missing_adjusted, adjusted = holm(missing_p), holm(p_values)
+    undetermined = empty | _is_explained(comparison, 0.05)
+    before, after = (counts_of(side) for side in sides)
     found = []
-    for index, (column, axis) in enumerate(zip(reference.schema.columns, reference.histogram_axes, strict=True)):
-        tested = column.kind != "empty" and not bool(empty[index])
+    for index, column in enumerate(reference.schema.columns):
+        tested = column.kind != "empty" and not bool(undetermined[index])
         found.append(
             FeatureFinding(
                 column.name,
-                float(before[index]),
-                float(after[index]),
-                float(tests.p_values[index]) if tested else 1.0,
+                *(float(side.missing[index] / side.n_rows) for side in sides),
+                float(p_values[index]) if tested else 1.0,
                 float(adjusted[index]) if tested else 1.0,
                 float(tests.effects[index]) if tested else 0.0,
                 float(missing_p[index]),
@@ -471,9 +371,7 @@ def _features(reference: DriftReference, comparison: Comparison, tests: FeatureT
                 missing_tested=True,
                 has_many=column.pooled,
                 effect_unit=effect_unit(column.kind, by_product=bool(tests.by_product[index])) if tested else "",
-                observed_reference=own.n_rows - round(own.sums["missing"][index]),
-                observed_window=window.n_rows - round(window.sums["missing"][index]),
-                **column_facts(axis, sides[0][index], sides[1][index], others.of_column(index)),
+                **describe_column(column, before[index], after[index]),
             )
         )
     return tuple(found)
@@ -484,16 +382,3 @@ def effect_unit(kind: str, *, by_product: bool) -> str:
     if by_product:
         return "correlation"
     return "share of values" if kind == "category" else "standard deviations"
-
-
-def _bins(reference: DriftReference, comparison: Comparison) -> tuple[BinFinding, ...]:
-    profile, shares = reference.profile, comparison.shares
-    part = comparison.contrast.part(profile.layout.bins)
-    variance = part.variance * part.scale
-    contributions = np.where(variance > 0, part.difference**2 / np.where(variance > 0, variance, 1.0), 0.0)
-    found = []
-    for index in range(reference.n_bins):
-        place, words = describe_bin(profile, reference.schema, reference.observed_bins, index)
-        sides = float(shares[0][index]), float(shares[1][index])
-        found.append(BinFinding(place, *sides, float(contributions[index]), words))
-    return tuple(found)

@@ -1,246 +1,53 @@
-"""What a window of some rows will find: windows drawn from what the reference knows of itself, changed and tested."""
+"""What a window of some rows will find: windows are drawn as codes, changed in one column, counted and tested."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
-from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-from gapdrift._typing import Indices, Mask, Matrix, Vector
-from gapdrift.detectors.drift.quantiles import NumberColumn, fit_number_column
-from gapdrift.detectors.drift.reference import DriftReference
-from gapdrift.detectors.usual import Usual
+from gapdrift._typing import Indices, Matrix, Vector
+from gapdrift.counting.counter import Counter
+from gapdrift.counting.evidence import Evidence
+from gapdrift.counting.functions import CATEGORY_STEPS, STEPS, Functions
+from gapdrift.counting.regions import Regions
+from gapdrift.counting.sums import Side
+from gapdrift.detectors.drift.describing import ColumnCounts, counts_of
+from gapdrift.inference.batches import BatchTable
 from gapdrift.results.sensitivity import ColumnSensitivity
-from gapdrift.tables.encoding import ONE_HOT, Encoded
 
-__all__ = ["CHANGES", "Wanted", "WindowSimulator", "column_sensitivity"]
+__all__ = ["CHANGES", "Wanted", "Windows", "column_sensitivity"]
 
 CHANGES = ("values", "missing", "correlation")
 """What can be changed: the mean or the category of values, the missing rate, the correlation with another column."""
 
-N_WINDOWS = 32
-"""Windows that tell the power at one size of a change."""
+N_ROUNDS, N_WINDOWS = 5, 24
+"""How often windows are drawn with changes of about the size that is looked for; and how many."""
 
-N_STEPS = 5
-"""Sizes of a change that are tried, at most."""
+N_UNCHANGED = 40
+"""Windows without a change that tell what the reference has and normal scores do not."""
 
-CLOSE = 0.03
-"""Difference of the power from the one asked for that is small enough."""
+MAX_SAMPLE = 5_000
+"""Rows of a sample that tells how a reference may differ from the truth, at most; what it tells is scaled down."""
 
 MAX_SHIFT = 4.0
 """Largest shift that is tried, in standard deviations."""
 
+MAX_CORRELATION = 0.999
+
 RARE = 0.02
-"""Share of the rows below which a category is rare."""
+"""Share of the values below which a category is rare: it would be told as new."""
 
-MAX_SAMPLE = 5_000
-"""Rows of a sample that tells how a reference may differ from the truth, at most."""
+Codes = NDArray[np.uint16]
 
-N_RANKS = 501
-"""Ranks at which the distribution of a column in such a sample is kept."""
-
-Change = Callable[[Matrix, Mask, Vector, np.random.Generator], None]
-"""Changes in place: scores, (rows, matrix columns), missing cells, (rows, input columns), and what is added to values.
-
-Scores end where those of the reference do, values go on. One number is added to all values of a matrix column, or on
-the average where they are rounded.
-"""
-
-
-class Truth(NamedTuple):
-    """What windows are drawn from: one that the reference may come from.
-
-    Parameters
-    ----------
-    offset : (matrix columns,) array
-        Difference of the mean scores from those of the reference.
-    factor : (matrix columns, matrix columns) array
-        Root of the covariance of the scores of one row.
-    ranks : (rows, matrix columns) array or None
-        In each column, ranks within the reference, from 0 to 1, of evenly spaced quantiles; None where they are equal.
-    rates : (input columns,) array
-        Missing rates.
-    """
-
-    offset: Vector
-    factor: Matrix
-    ranks: Matrix | None
-    rates: Vector
-
-
-class WindowSimulator:
-    """Draws windows as the reference would have them: Gaussian scores, the columns' own distributions, missing rates.
-
-    Categories depend on numbers and on each other as far as correlations tell.
-
-    Parameters
-    ----------
-    reference : DriftReference
-    usual : Usual or None
-    n_rows : int
-
-    Notes
-    -----
-    The reference is a sample too. Each window is drawn from a truth of its own, which differs from the reference as
-    another sample of its size would: in the distribution of each column, in correlations and in missing rates. Windows
-    drawn from the reference itself would be too much like it, and those with a change too different from it, where a
-    test looks at what only chance made equal. With batches, a window has the effect of one of them, drawn at random.
-    """
-
-    def __init__(self, reference: DriftReference, usual: Usual | None, n_rows: int) -> None:
-        self.reference, self.usual, self.n_rows = reference, usual, n_rows
-        profile, evidence = reference.profile, reference.evidence
-        size, paired = len(profile.owner), profile.paired
-        self.rates = np.clip(evidence.sums["missing"] / evidence.n_rows, 0.0, 1.0)
-        self.means = evidence.sums["location"] / evidence.n_rows + profile.mean
-        products = (evidence.sums["scatter"] + evidence.sums["hidden"]) / evidence.n_rows
-        centred = self.means[paired] - profile.mean[paired]
-        self.covariance = np.eye(size)
-        self.covariance[np.ix_(paired, paired)] = products - np.outer(centred, centred)
-        self.total_deviation = np.sqrt(np.maximum(np.diag(self.covariance), 1e-12))
-        if usual is not None:
-            self.covariance[np.ix_(paired, paired)] = usual.within["location"] / usual.table.n_rows.sum()
-
-    @cached_property
-    def deviation(self) -> Vector:
-        """Standard deviations of the scores of one window."""
-        return np.sqrt(np.maximum(np.diag(self.covariance), 1e-12))
-
-    @cached_property
-    def factor(self) -> Matrix:
-        """Root of the covariance of one row."""
-        return _root(self.covariance)
-
-    @cached_property
-    def numbers(self) -> dict[int, NumberColumn]:
-        """Columns of numbers, by their matrix columns."""
-        reference, found = self.reference, {}
-        ends = np.cumsum([len(axis) for axis in reference.histogram_axes])
-        for place, pair in enumerate(reference.profile.scores.knots):
-            if pair is not None:
-                column = int(reference.profile.owner[place])
-                axis = reference.histogram_axes[column]
-                counts = reference.evidence.sums["cells"][ends[column] - len(axis) : ends[column]]
-                found[place] = fit_number_column(axis, counts, np.clip(pair[0], -1e99, 1e99))
-        return found
-
-    @cached_property
-    def category_columns(self) -> list[tuple[Indices, Indices, Matrix]]:
-        """Of each category: its matrix columns, those drawn before it, and coefficients of a regression on these."""
-        profile = self.reference.profile
-        known, found = np.flatnonzero(~profile.is_category), []
-        for column in np.unique(profile.owner[profile.is_category]):
-            own = np.flatnonzero(profile.owner == column)
-            within = self.covariance[np.ix_(known, known)]
-            slopes = np.linalg.pinv(within, rcond=1e-6, hermitian=True) @ self.covariance[np.ix_(known, own)]
-            found.append((own, known, slopes))
-            known = np.concatenate([known, own])
-        return found
-
-    def draw(self, change: Change, rng: np.random.Generator) -> Encoded:
-        """One window with a change."""
-        profile, truth = self.reference.profile, self._truth(rng)
-        means = self.means + truth.offset
-        scores = means + rng.normal(size=(self.n_rows, len(means))) @ truth.factor.T
-        for own, known, slopes in self.category_columns:
-            # Probabilities that are linear in what was drawn before have the covariance that the reference has.
-            expected = means[own] + (scores[:, known] - means[known]) @ slopes
-            scores[:, own] = _drawn_categories(expected, rng)
-        missing = rng.random((self.n_rows, len(truth.rates))) < truth.rates
-        added = np.zeros(scores.shape[1])
-        change(scores, missing, added, rng)
-        values = np.zeros_like(scores)
-        for place, column in self.numbers.items():
-            ranks = ndtr((scores[:, place] - self.means[place]) / self.total_deviation[place])
-            beyond = np.zeros(1)
-            if added[place]:
-                ranks, beyond = column.shifted_ranks(ranks, float(added[place]))
-            if truth.ranks is not None:
-                ranks = np.interp(ranks, np.linspace(0.0, 1.0, len(truth.ranks)), truth.ranks[:, place])
-            values[:, place] = column.values_at(ranks) + beyond
-        for own, _, _ in self.category_columns:
-            # The largest score: the category that was drawn, or the one that a change chose.
-            values[np.arange(self.n_rows), own[scores[:, own].argmax(axis=1)]] = ONE_HOT
-        values[missing[:, profile.owner]] = np.nan
-        return Encoded(values, missing.astype(bool))
-
-    def category_shares(self, own: Any) -> Vector:
-        """Shares of the categories behind some matrix columns."""
-        shares = np.clip(self.means[own] / ONE_HOT, 1e-6, None)
-        return np.asarray(shares / shares.sum())
-
-    def _truth(self, rng: np.random.Generator) -> Truth:
-        return self._truth_of_sample(rng) if self.usual is None else self._truth_of_batch(self.usual, rng)
-
-    def _truth_of_sample(self, rng: np.random.Generator) -> Truth:
-        """Truth that another sample of the reference's size, drawn as it is, would tell.
-
-        Of more rows than `MAX_SAMPLE` as many are drawn, and what they differ by is scaled down.
-        """
-        n_reference = self.reference.evidence.n_rows
-        n_drawn = min(n_reference, MAX_SAMPLE)
-        share = float(np.sqrt(n_drawn / n_reference))
-        rows = rng.normal(size=(n_drawn, len(self.means))) @ self.factor.T
-        hidden = (rng.random((n_drawn, len(self.rates))) < self.rates)[:, self.reference.profile.owner]
-        offset = np.zeros(len(self.means))
-        ranks = np.tile(np.linspace(0.0, 1.0, N_RANKS)[:, None], len(self.means))
-        for place, is_category in enumerate(self.reference.profile.is_category):
-            observed = rows[~hidden[:, place], place]
-            if is_category:
-                offset[place] = share * observed.mean() if len(observed) else 0.0
-            elif len(observed):
-                own = np.sort(ndtr(observed / self.deviation[place]))
-                levels = np.linspace(0.0, 1.0, len(own) + 2)
-                drawn = np.interp(ranks[:, place], levels, np.concatenate([[0.0], own, [1.0]]))
-                ranks[:, place] += share * (drawn - ranks[:, place])
-        covariance = (1.0 - share) * self.covariance + share * (rows.T @ rows) / n_drawn
-        factor = _root(covariance) * (self.deviation / np.sqrt(np.maximum(np.diag(covariance), 1e-12)))[:, None]
-        return Truth(offset, factor, ranks, rng.binomial(n_reference, self.rates) / n_reference)
-
-    def _truth_of_batch(self, usual: Usual, rng: np.random.Generator) -> Truth:
-        """Truth of one of the batches, drawn at random, without what chance explains of how it differs from others."""
-        table, batch = usual.table, int(rng.integers(len(usual.table)))
-        location, paired = table.blocks["location"], self.reference.profile.paired
-        away = location[batch] - location.mean(axis=0)
-        by_chance = np.diag(self.covariance)[paired] * float(np.mean(1.0 / table.n_rows))
-        between = 1.0 - by_chance / np.maximum(location.var(axis=0, ddof=1), 1e-12)
-        offset = np.zeros(len(self.means))
-        offset[paired] = away * np.sqrt(np.maximum(between, 0.0))
-        return Truth(offset, self.factor, None, np.sin(table.blocks["rates"][batch]) ** 2)
-
-
-def _root(covariance: Matrix) -> Matrix:
-    """Matrix that turns independent scores into those with a covariance."""
-    values, vectors = np.linalg.eigh(covariance)
-    root: Matrix = vectors * np.sqrt(np.maximum(values, 0.0))
-    return root
-
-
-def _drawn_categories(expected: Matrix, rng: np.random.Generator) -> Matrix:
-    """One-hot columns of categories drawn by their expected values."""
-    shares = np.clip(expected / ONE_HOT, 1e-6, None)
-    ends = np.cumsum(shares / shares.sum(axis=1, keepdims=True), axis=1)
-    chosen = np.minimum((ends < rng.random((len(ends), 1))).sum(axis=1), ends.shape[1] - 1)
-    cells = np.zeros_like(expected)
-    cells[np.arange(len(cells)), chosen] = ONE_HOT
-    return cells
+Change = Callable[[Codes, Matrix, np.random.Generator], None]
+"""Changes codes, (input columns, rows), in place; it is given the normal scores behind them, (rows, input columns)."""
 
 
 class Wanted(NamedTuple):
-    """What is asked of each column.
-
-    Parameters
-    ----------
-    power, alpha : float
-    changes : collection of str
-        Some of `CHANGES`.
-    partner : int or None
-        Input column whose correlation with others is changed; None means the one that each goes with most.
-    seed : int
-        Of the windows, which are the same for all sizes of a change.
-    """
+    """What is asked of each column; a partner is the column whose correlation is changed, None the one of most."""
 
     power: float
     alpha: float
@@ -249,140 +56,283 @@ class Wanted(NamedTuple):
     seed: int
 
 
+class Windows:
+    """Draws evidence of windows as the reference would have it.
+
+    Parameters
+    ----------
+    functions : Functions
+    reference : Evidence
+    n_rows : int
+    regions : Regions, optional
+    batches : BatchTable, optional
+        With batches, a window has the mean scores and the missing rates of one of them.
+
+    Notes
+    -----
+    Each input column has a normal score; categories stand in the order in which they go with other columns. Steps of
+    a score go with it by a factor a, and those of two scores by a_i a_j r to the first order: r is the correlation of
+    the observed cells over a_i a_j. Cells are missing at random.
+
+    What normal scores do not tell, such as bent dependence and cells missing at some values, is added to the sums.
+
+    The reference is a sample too: each window has a truth of its own, which differs from the reference in the ranks of
+    each column, in correlations and in missing rates as another sample of its size does.
+    """
+
+    def __init__(
+        self,
+        functions: Functions,
+        reference: Evidence,
+        n_rows: int,
+        regions: Regions | None = None,
+        batches: BatchTable | None = None,
+    ) -> None:
+        side = Side(functions, reference)
+        self.functions, self.regions, self.origin = functions, regions, reference.origin
+        self.n_rows, self.n_reference, self.rates = n_rows, side.n_rows, side.missing / side.n_rows
+        self.columns = counts_of(side)
+        self.codes = [_ranked(column, None) for column in self.columns]
+        size, owner = len(functions.columns), functions.function_owner[: len(functions.columns)]
+        covariance, self.links = side.covariance[:size, :size], np.ones(len(functions.inputs))
+        weights = np.equal.outer(np.arange(len(functions.inputs)), owner).astype(float)
+        for row, place in enumerate(functions.inputs.tolist()):
+            own = np.flatnonzero(owner == row)
+            if len(own) > 1:
+                weights[row, own] = np.linalg.svd(covariance[np.ix_(own, owner != row)])[0][:, 0]
+            if len(own):
+                chosen = np.isin(np.flatnonzero(functions.owner == place), functions.columns)
+                steps = functions.axes[place].steps[:, chosen] @ weights[row, own]
+                self.codes[place] = _ranked(self.columns[place], steps)
+                self.links[row] = _link(steps, *self.codes[place])
+        products = weights @ covariance @ weights.T
+        spread = np.sqrt(np.maximum(np.diag(products), 1e-9)) * self.links
+        self.latent = np.clip(products / np.outer(spread, spread), -MAX_CORRELATION, MAX_CORRELATION)
+        np.fill_diagonal(self.latent, 1.0)
+        self.root = _root(self.latent)
+        self.batches = None if batches is None else self._effects(batches, weights / spread[:, None])
+        self.misfit: dict[str, Matrix] = {}
+        self.misfit = self._misfit(reference)
+
+    def _misfit(self, reference: Evidence) -> dict[str, Matrix]:
+        """What sums of windows without a change lack on the average, as far as chance does not explain it."""
+        rng, found = np.random.default_rng(0), {}
+        names, share = ("products", "triples"), self.n_rows / self.n_reference
+        total, squares = ({name: np.zeros_like(reference.sums[name]) for name in names} for _ in range(2))
+        for _ in range(N_UNCHANGED):
+            drawn = self.draw(_nothing, rng)
+            for name in names:
+                total[name] += drawn.sums[name] / N_UNCHANGED
+                squares[name] += drawn.sums[name] ** 2 / N_UNCHANGED
+        for name in names:
+            away = reference.sums[name] * share - total[name]
+            chance = (squares[name] - total[name] ** 2) * (share + 1.0 / N_UNCHANGED)
+            found[name] = away * np.maximum(1.0 - chance / np.maximum(away**2, 1e-9), 0.0)
+        return found
+
+    def _effects(self, batches: BatchTable, weights: Matrix) -> tuple[Matrix, Matrix]:
+        """Mean scores of batches less those of all, without what chance explains; and missing rates."""
+        is_number = self.functions.is_number[self.functions.owner[self.functions.columns]]
+        known = np.isfinite(batches.blocks["location"])
+        means = np.where(known, batches.blocks["location"], 0.0) * np.where(is_number, STEPS, CATEGORY_STEPS)
+        away = np.where(known, means - means.sum(axis=0) / np.maximum(known.sum(axis=0), 1), 0.0) @ weights.T
+        by_chance = np.mean(1.0 / batches.n_rows) / np.maximum(away.var(axis=0), 1e-9)
+        return away * np.sqrt(np.maximum(1.0 - by_chance, 0.0)), batches.blocks["missing"]
+
+    def draw(self, change: Change, rng: np.random.Generator) -> Evidence:
+        """Evidence of one window with a change."""
+        scores = rng.normal(size=(self.n_rows, len(self.columns)))
+        rates = self._of_sample(scores, rng) if self.batches is None else self._of_batch(scores, *self.batches, rng)
+        codes = np.array([self.coded(place, own) for place, own in enumerate(ndtr(scores.T))], dtype=np.uint16)
+        change(codes, scores, rng)
+        for place, (axis, rate) in enumerate(zip(self.functions.axes, rates.tolist(), strict=True)):
+            codes[place, rng.random(self.n_rows) < rate] = axis.n_codes
+        counter = Counter(self.functions, self.regions)
+        counter.add_codes(codes)
+        for name, lacking in self.misfit.items():
+            counter.sums[name] += lacking
+        return Evidence(self.n_rows, counter.sums, self.origin)
+
+    def _of_sample(self, scores: Matrix, rng: np.random.Generator) -> Vector:
+        """Missing rates of another sample of the reference's size; scores become what it tells of them."""
+        inputs, n_drawn = self.functions.inputs, min(self.n_reference, MAX_SAMPLE)
+        share = float(np.sqrt(n_drawn / self.n_reference))
+        sample = rng.normal(size=(n_drawn, len(inputs))) @ self.root.T
+        scores[:, inputs] @= _root((1.0 - share) * self.latent + share * np.corrcoef(sample, rowvar=False)).T
+        for place, own in zip(inputs.tolist(), ndtr(sample.T), strict=True):
+            seen = np.sort(own[: round(n_drawn * (1.0 - self.rates[place]))])
+            ranks, levels = ndtr(scores[:, place]), np.linspace(0.0, 1.0, len(seen) + 2)
+            moved = np.interp(ranks, levels, np.concatenate([[0.0], seen, [1.0]]))
+            scores[:, place] = ndtri(ranks + share * (moved - ranks))
+        found: Vector = rng.binomial(self.n_reference, self.rates) / self.n_reference
+        return found
+
+    def _of_batch(self, scores: Matrix, away: Matrix, rates: Matrix, rng: np.random.Generator) -> Vector:
+        """Missing rates of one of the batches; scores become those around its means."""
+        batch, within = rng.integers(len(away)), np.sqrt(np.maximum(1.0 - away.var(axis=0), 0.05))
+        scores[:, self.functions.inputs] = scores[:, self.functions.inputs] @ self.root.T * within + away[batch]
+        found: Vector = rates[batch]
+        return found
+
+    def coded(self, place: int, ranks: Vector) -> Indices:
+        """Codes of one column with these ranks in the reference, from 0 to 1."""
+        codes, ends = self.codes[place]
+        found: Indices = codes[np.searchsorted(ends[:-1], ranks, side="right")]
+        return found
+
+    def partner(self, column: int, wanted: int | None) -> int | None:
+        """Place among the inputs of the column of numbers that another goes with most, or of the one asked for."""
+        places, is_number = self.functions.inputs, self.functions.is_number
+        allowed = is_number[places] & (places != column) & ((wanted is None) | (places == wanted))
+        if not (is_number[column] and column in places and allowed.any()):
+            return None
+        return int(np.where(allowed, np.abs(self.latent[places == column][0]), -1.0).argmax())
+
+    def decoupled(self, column: int, partner: int, before: float, after: float) -> Change:
+        """Change of the correlation of the scores of two columns."""
+
+        def change(codes: Codes, scores: Matrix, _rng: np.random.Generator) -> None:
+            rest = (scores[:, column] - before * scores[:, partner]) * np.sqrt((1.0 - after**2) / (1.0 - before**2))
+            codes[column] = self.coded(column, ndtr(after * scores[:, partner] + rest))
+
+        return change
+
+    def recoded(self, column: int, code: int, share: float) -> Change:
+        """Change that gives some share of the rows one code, which may be that of missing cells."""
+        return lambda codes, _scores, rng: np.putmask(codes[column], rng.random(self.n_rows) < share, code)
+
+    def shifted(self, column: int, amount: float) -> Change:
+        """Change that adds a number to all values of a column.
+
+        Ranks move as those of a smooth distribution: chance that made values frequent in the reference stays there.
+        """
+        own, (present, ends) = self.columns[column], self.codes[column]
+        between = 0.5 * (own.limits[present[:-1] + 1] + own.limits[present[1:]])
+        first, last = own.middles[present[[0, -1]]]
+        values = np.concatenate([[2.0 * first - between[0]], between, [2.0 * last - between[-1]]])
+        knots = np.unique([0, *np.searchsorted(ends, ndtr(np.linspace(-2.5, 2.5, 11))), len(ends)])
+        values, ranks = values[knots], np.append(0.0, ends)[knots]
+
+        def change(codes: Codes, scores: Matrix, _rng: np.random.Generator) -> None:
+            moved = np.interp(ndtr(scores[:, column]), ranks, values) + amount
+            beyond = (moved < values[0]) | (moved > values[-1])
+            codes[column] = np.where(
+                beyond, own.axis.codes_of(moved), self.coded(column, np.interp(moved, values, ranks))
+            )
+
+        return change
+
+    def deviation(self, column: int) -> float:
+        """Standard deviation of the values of a column of numbers."""
+        own = self.columns[column]
+        share = own.cells / own.n_observed
+        return float(np.sqrt(share @ (own.middles - share @ own.middles) ** 2))
+
+
+def _nothing(_codes: Codes, _scores: Matrix, _rng: np.random.Generator) -> None:
+    """No change."""
+
+
+def _root(correlation: Matrix) -> Matrix:
+    """Matrix that turns independent scores into those with a correlation, or with the nearest that there can be."""
+    values, vectors = np.linalg.eigh(np.atleast_2d(correlation))
+    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    found: Matrix = root / np.linalg.norm(root, axis=1, keepdims=True)
+    return found
+
+
+def _ranked(column: ColumnCounts, steps: Vector | None) -> tuple[Indices, Vector]:
+    """Codes that occur, those of categories in the order of their steps, and the share of the values up to each."""
+    codes = np.flatnonzero(column.cells)
+    if steps is not None and not len(column.axis.edges):
+        codes = codes[np.argsort(steps[codes], kind="stable")]
+    return (codes, np.cumsum(column.cells[codes]) / column.n_observed) if len(codes) else (np.zeros(1, int), np.ones(1))
+
+
+def _link(steps: Vector, codes: Indices, ends: Vector) -> float:
+    """Correlation of a normal score with the steps of its codes."""
+    density, share, own = (
+        np.exp(-0.5 * ndtri(ends) ** 2) / np.sqrt(2.0 * np.pi),
+        np.diff(ends, prepend=0.0),
+        steps[codes],
+    )
+    variance = max(float(share @ (own - share @ own) ** 2), 1e-9)
+    return max(float(-own @ np.diff(density, prepend=0.0) / np.sqrt(variance)), 0.1)
+
+
 def column_sensitivity(
-    simulator: WindowSimulator, p_value_of: Callable[[Encoded], float], column: int, wanted: Wanted
+    windows: Windows, p_value_of: Callable[[Evidence], float], names: Sequence[str], column: int, wanted: Wanted
 ) -> ColumnSensitivity:
     """Smallest changes of one input column that are found.
 
     Parameters
     ----------
-    simulator : WindowSimulator
+    windows : Windows
     p_value_of : callable
-        p-value of a window.
+        p-value of the evidence of a window.
+    names : sequence of str
+        Of the input columns.
     column : int
     wanted : Wanted
     """
-    profile = simulator.reference.profile
-    own = np.flatnonzero(profile.owner == column)
-    rate = float(simulator.rates[column])
-    found = ColumnSensitivity(simulator.reference.schema.columns[column].name, None, None, rate, None)
 
     def search(change_of: Callable[[float], Change], first: float, largest: float) -> float | None:
-        power_at = lambda size: _power(simulator, p_value_of, change_of(size), wanted)  # noqa: E731
-        return _smallest(power_at, first, largest, wanted.power)
+        rng = np.random.default_rng(wanted.seed)
 
-    first = 4.0 / np.sqrt(simulator.n_rows)
+        def deviates_at(sizes: Vector) -> Vector:
+            found = [p_value_of(windows.draw(change_of(size), rng)) for size in sizes.tolist()]
+            return np.asarray(-ndtri(np.clip(found, 1e-30, 1.0 - 1e-9)))
+
+        return _smallest(deviates_at, first, largest, wanted)
+
+    functions, rate, first = windows.functions, float(windows.rates[column]), 4.0 / np.sqrt(windows.n_rows)
+    found = ColumnSensitivity(names[column], None, None, rate, None)
     if "missing" in wanted.changes:
-        deviation = np.sqrt(rate * (1 - rate) + 0.01)
-        more = search(lambda size: _hide_more(column, rate, size), 2.0 * first * deviation, 1.0 - rate)
+        unseen, start = functions.axes[column].n_codes, 2.0 * first * np.sqrt(rate * (1.0 - rate) + 0.01)
+        left = max(1.0 - rate, 1e-9)
+        more = search(lambda size: windows.recoded(column, unseen, size / left), start, left)
         found = replace(found, missing=None if more is None else rate + more)
-    if not len(own):
+    codes, ends = windows.codes[column]
+    if len(codes) < 2:
         return found
-    if profile.is_category[own[0]]:
-        return replace(found, shift=_recoded(simulator, own, search) if "values" in wanted.changes else None)
-    place = int(own[0])
-    if "values" in wanted.changes:
-        shift = search(lambda size: _shift(simulator, place, size), first, MAX_SHIFT)
-        in_unit = None if shift is None else shift * simulator.numbers[place].deviation
-        found = replace(found, shift=in_unit, shift_in_deviations=shift)
-    if "correlation" in wanted.changes:
-        partner, before, after = _correlation(simulator, place, wanted.partner, search)
-        found = replace(found, partner=partner, correlation_before=before, correlation=after)
+    if "values" in wanted.changes and functions.is_number[column]:
+        unit = windows.deviation(column)
+        shift = search(lambda size: windows.shifted(column, size * unit), first, MAX_SHIFT)
+        found = replace(found, shift=None if shift is None else shift * unit, shift_in_deviations=shift)
+    elif "values" in wanted.changes:
+        shares = np.diff(ends, prepend=0.0)
+        least = int(codes[np.argmin(np.where(shares > RARE, shares, 1.0))])
+        found = replace(found, shift=search(lambda size: windows.recoded(column, least, size), 0.5 * first, 1.0))
+    partner = windows.partner(column, wanted.partner) if "correlation" in wanted.changes else None
+    if partner is not None:
+        place, own = int(functions.inputs[partner]), int(np.searchsorted(functions.inputs, column))
+        before, link = float(windows.latent[own, partner]), float(windows.links[own] * windows.links[partner])
+
+        def moved(size: float) -> float:
+            return float(np.clip(before - np.copysign(size, before), -MAX_CORRELATION, MAX_CORRELATION))
+
+        size = search(lambda size: windows.decoupled(column, place, before, moved(size)), first, abs(before) + 0.99)
+        after = None if size is None else link * moved(size)
+        found = replace(found, partner=names[place], correlation_before=link * before, correlation=after)
     return found
 
 
-def _recoded(simulator: WindowSimulator, own: Indices, search: Callable[..., float | None]) -> float | None:
-    """Share of the rows that change to another category."""
-    # To the rarest that is not so rare that it would be told as new.
-    shares = simulator.category_shares(own)
-    least = int(own[np.argmin(np.where(shares > RARE, shares, 1.0))])
-    return search(lambda size: _recode(least, size), 2.0 / np.sqrt(simulator.n_rows), 1.0)
+def _smallest(deviates_at: Callable[[Vector], Vector], first: float, largest: float, wanted: Wanted) -> float | None:
+    """Size of a change at which the power is the one asked for; None where it is not even at the largest.
 
-
-def _power(simulator: WindowSimulator, p_value_of: Callable[[Encoded], float], change: Change, wanted: Wanted) -> float:
-    """Probability that a change is found: p-values as normal deviates, whose spread tells more than counting alarms."""
-    rng = np.random.default_rng(wanted.seed)
-    p_values = [p_value_of(simulator.draw(change, rng)) for _ in range(N_WINDOWS)]
-    deviates = -ndtri(np.clip(p_values, 1e-30, 1.0 - 1e-9))
-    spread = max(float(np.std(deviates, ddof=1)), 0.3)
-    return float(ndtr((float(np.mean(deviates)) + float(ndtri(wanted.alpha))) / spread))
-
-
-def _smallest(power_at: Callable[[float], float], first: float, largest: float, power: float) -> float | None:
-    """Size of a change at which the power is the one asked for; None where it is not even at the largest."""
-    low, low_z, high, high_z = 0.0, -1.6, None, 0.0
-    size, target = min(first, largest), float(ndtri(power))
-    for _ in range(N_STEPS):
-        size = float(size)
-        found = power_at(size)
-        z = float(ndtri(min(max(found, 1e-6), 1.0 - 1e-6)))
-        if abs(found - power) < CLOSE:
-            return size
-        if z > target:
-            high, high_z = size, z
-        elif size >= largest:
-            return None
-        else:
-            low, low_z = size, z
-        if high is None:
-            size = min(2.0 * size, largest)
-        else:
-            share = np.clip((target - low_z) / max(high_z - low_z, 1e-9), 0.15, 0.85)
-            size = low + float(share) * (high - low)
-    return size
-
-
-def _shift(simulator: WindowSimulator, place: int, size: float) -> Change:
-    """Change of a column's values by some of their standard deviations."""
-    amount = size * simulator.numbers[place].deviation
-
-    def change(_scores: Matrix, _missing: Mask, added: Vector, _rng: np.random.Generator) -> None:
-        added[place] = amount
-
-    return change
-
-
-def _hide_more(column: int, rate: float, size: float) -> Change:
-    def change(_scores: Matrix, missing: Mask, _added: Vector, rng: np.random.Generator) -> None:
-        missing[:, column] |= rng.random(len(missing)) < size / max(1.0 - rate, 1e-9)
-
-    return change
-
-
-def _recode(place: int, size: float) -> Change:
-    def change(scores: Matrix, _missing: Mask, _added: Vector, rng: np.random.Generator) -> None:
-        scores[rng.random(len(scores)) < size, place] = np.inf
-
-    return change
-
-
-def _correlation(
-    simulator: WindowSimulator, place: int, partner: int | None, search: Callable[..., float | None]
-) -> tuple[str | None, float | None, float | None]:
-    """Column that another is most correlated with, or the one asked for, their correlation, and one that is found."""
-    profile = simulator.reference.profile
-    numbers = np.flatnonzero(~profile.is_category)
-    others = numbers[(numbers != place) & ((partner is None) | (profile.owner[numbers] == partner))]
-    if not len(others):
-        return None, None, None
-    deviation = simulator.deviation
-    row = simulator.covariance[place, others] / (deviation[place] * deviation[others])
-    surest = int(np.abs(row).argmax())
-    other, before = int(others[surest]), float(np.asarray(row, dtype=float)[surest])
-    before = min(max(before, -0.999), 0.999)
-    sign = 1.0 if before >= 0 else -1.0
-
-    def change_of(size: float) -> Change:
-        after = float(np.clip(before - sign * size, -0.999, 0.999))
-
-        def change(scores: Matrix, _missing: Mask, _added: Vector, _rng: np.random.Generator) -> None:
-            one = (scores[:, place] - simulator.means[place]) / deviation[place]
-            two = (scores[:, other] - simulator.means[other]) / deviation[other]
-            rest = (one - before * two) * np.sqrt((1.0 - after**2) / (1.0 - before**2))
-            scores[:, place] = simulator.means[place] + deviation[place] * (after * two + rest)
-
-        return change
-
-    found = search(change_of, 4.0 / np.sqrt(simulator.n_rows), abs(before) + 0.99)
-    name = simulator.reference.schema.columns[int(profile.owner[other])].name
-    return name, before, None if found is None else before - sign * found
+    Notes
+    -----
+    p-values as normal deviates rise with the size in about a straight line. A line through those of windows with sizes
+    around the one that is looked for, and how they are spread around it, tell more than the alarms at each size.
+    """
+    alarm, size = -float(ndtri(wanted.alpha)), min(first, largest)
+    sizes, found = np.zeros(0), np.zeros(0)
+    for _ in range(N_ROUNDS):
+        own = np.minimum(size * np.linspace(0.6, 1.3, N_WINDOWS), largest)
+        sizes, found = np.append(sizes, own), np.append(found, deviates_at(own))
+        near = (sizes > 0.5 * size) & (sizes < 1.5 * size)
+        slope = float(np.polyfit(sizes[near], found[near], 1)[0])
+        low = np.quantile(found[near] - slope * sizes[near], 1.0 - wanted.power)
+        most = min(2.0 * size, 1.5 * largest)
+        size = float(np.clip((alarm - low) / slope, 0.4 * size, most)) if slope > 0.0 else most
+    return size if size <= largest else None

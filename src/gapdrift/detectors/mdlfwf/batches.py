@@ -1,13 +1,14 @@
 """What MDL-FWF compares of a batch: the shares of its bins."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gapdrift._typing import Vector
+from gapdrift._typing import Matrix, Vector
 from gapdrift.counting.evidence import Evidence
-from gapdrift.inference.batches import Block, Variation
+from gapdrift.inference.batch_models import Block
+from gapdrift.inference.batches import Judgement, stacked
 
 __all__ = ["FuzzyBatchStatistics"]
 
@@ -15,8 +16,8 @@ __all__ = ["FuzzyBatchStatistics"]
 class FuzzyBatchStatistics:
     """Statistics of batches: shares of the bins, and missing rates, which are shown and not tested.
 
-    Both are the arcsine of the root, whose variance does not depend on the share. MDL-FWF tests no missingness and no
-    single columns.
+    Shares of bins are the arcsine of the root, whose variance does not depend on them. MDL-FWF tests no
+    missingness and no single columns.
 
     Parameters
     ----------
@@ -26,31 +27,25 @@ class FuzzyBatchStatistics:
 
     def __init__(self, n_columns: int) -> None:
         self.n_columns = n_columns
-        self.basis: Mapping[str, Vector] = {}
+        self.basis: Mapping[str, NDArray[np.float64]] = {}
 
     def of(self, evidence: Evidence) -> dict[str, Vector]:
         """Statistics of one batch, by the names of their blocks."""
-        shares = {"bins": evidence.sums["weights"], "rates": evidence.sums["missing"]}
-        return {name: np.arcsin(np.sqrt(np.clip(sums / evidence.n_rows, 0, 1))) for name, sums in shares.items()}
+        shares = np.clip(evidence.sums["weights"] / evidence.n_rows, 0.0, 1.0)
+        return {"bins": np.arcsin(np.sqrt(shares)), "missing": evidence.sums["missing"] / evidence.n_rows}
 
-    def within(self, _evidence: Evidence) -> Mapping[str, NDArray[np.float64]]:
-        """Sums of products within one batch: none are needed."""
-        return {}
+    def learn(self, parts: Iterable[Evidence]) -> tuple[dict[str, Matrix], dict[str, NDArray[np.float64]]]:
+        """Statistics of batches, and their basis: none is needed."""
+        return stacked([self.of(part) for part in parts]), {}
 
-    def blocks(
-        self,
-        _within: Mapping[str, NDArray[np.float64]],
-        _n_rows: float,
-        *,
-        as_panes: bool = False,  # noqa: ARG002
-    ) -> tuple[Block, ...]:
+    def blocks(self, *, as_panes: bool = False) -> tuple[Block, ...]:  # noqa: ARG002
         """How the statistics are compared."""
         return (Block("bins", 0.05, 0.5, 0.5),)
 
-    def column_tests(self, _variation: Variation, _residuals: Mapping[str, Vector]) -> tuple[None, Vector]:
+    def column_tests(self, _judgement: Judgement) -> tuple[None, Vector]:
         """No p-values of single columns."""
         return None, np.ones(self.n_columns)
 
-    def shown(self, _residuals: Mapping[str, Vector]) -> list[tuple[int, int]]:
+    def shown(self, _residuals: Mapping[str, Vector]) -> list[tuple[int, str, int]]:
         """No columns: their values are not counted one by one."""
         return []
