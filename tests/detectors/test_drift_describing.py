@@ -197,8 +197,9 @@ def test_regions_are_told_in_words_where_missing_rates_did_not_change(rng):
     scores = np.zeros((2, len(functions.columns)), dtype=np.intp)
     scores[0, 0], scores[1, 0] = -32, 32
     scores[1, 3 + list(schema.columns[3].categories).index("b")] = 30
-    case = Case(reference, window, Regions(scores))
-    (low, high), notes = describe_regions(case.schema, scores, case.sides, np.ones(4))
+    regions = Regions(scores, np.ones(scores.shape, dtype=bool))
+    case = Case(reference, window, regions)
+    (low, high), notes = describe_regions(case.schema, regions, case.sides, np.ones(4))
     assert notes == ()
     assert low.centre["x"] == pytest.approx(90.0, abs=1.0)
     assert low.description.startswith("x low (about ")
@@ -206,7 +207,7 @@ def test_regions_are_told_in_words_where_missing_rates_did_not_change(rng):
     assert high.description.endswith("k is b")
     assert low.share_reference + high.share_reference == pytest.approx(1.0 - reference.isna().all(axis=1).mean())
     assert low.contribution < 12.0
-    assert describe_regions(case.schema, scores, case.sides, np.array([1.0, 0.002, 1.0, 1.0])) == ((), (NO_REGIONS,))
+    assert describe_regions(case.schema, regions, case.sides, np.array([1.0, 0.002, 1.0, 1.0])) == ((), (NO_REGIONS,))
 
 
 def test_evidence_without_facts_is_described_as_far_as_it_goes(case):

@@ -11,7 +11,7 @@ def heads(page):
 
 def test_tests_are_listed_with_their_parts(results):
     names = [row[0] for row in Page(results["drift"].to_html()).rows("tests")]
-    of_values = ["location", "dependence", "bins", "distributions", "interactions"]
+    of_values = ["location", "dependence", "interactions", "distributions"]
     assert names == ["values", *of_values, "missingness", "rates", "patterns", "conditions"]
 
 
@@ -26,13 +26,13 @@ def test_one_test_shows_all_its_numbers(results):
 
 
 def test_what_a_test_does_not_have_is_left_empty(results):
-    parts = (gd.results.Finding("location", 12.5, 3, 0.01, 0.2), gd.results.Finding("bins", None, None, 0.5, None))
+    parts = (gd.results.Finding("location", 12.5, 3, 0.01, 0.2), gd.results.Finding("dependence", None, None, 0.5, None))
     values = gd.results.Finding("values", None, None, 0.02, 0.3, parts=parts)
     page = Page(dataclasses.replace(results["drift"], values=values, missingness=None).to_html())
-    whole, location, bins = page.rows("tests")
+    whole, location, dependence = page.rows("tests")
     assert whole[2:] == ["", "", "p = 0.02", "0.30 medium"]
     assert location[2:] == ["12.5", "3", "p = 0.01", "0.20 small"]
-    assert bins[2:] == ["", "", "p = 0.5", ""]
+    assert dependence[2:] == ["", "", "p = 0.5", ""]
 
 
 def test_quantities_that_no_test_has_take_no_column(results):
