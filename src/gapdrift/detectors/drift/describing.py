@@ -265,7 +265,8 @@ def _in_words(
     values: dict[str, float | str] = {}
     apart: list[tuple[float, str]] = []
     owner = functions.owner[functions.columns]
-    for place in np.unique(owner[known]).tolist():
+    # The reference of a monitor that adapts may have no value of a column that regions were learned from.
+    for place in (each for each in np.unique(owner[known]).tolist() if columns[each].n_observed):
         mine = np.flatnonzero(owner == place)
         largest = int(mine[centre[mine].argmax()])
         away, name = float(centre[largest]), schema.names[place]
@@ -280,4 +281,5 @@ def _in_words(
             about = format_number_within(value, own.largest - own.smallest)
             apart.append((abs(away) / STEPS, f"{shorten(name)} {'high' if away > 0 else 'low'} (about {about})"))
     notable = sorted((each for each in apart if each[0] >= NOTABLE), key=lambda each: -each[0])[:MAX_WORDS]
-    return values, ", ".join(words for _, words in notable) or "near the middle of every column"
+    middle = "near the middle of every column" if values else ""
+    return values, ", ".join(words for _, words in notable) or middle
