@@ -195,9 +195,8 @@ class ReferenceDetector(Detector):
 
         With batches, drift and p-values are about the usual variation between them.
 
-        A category that the reference has once counts as unseen in the reference, and as itself in a window; and of a
-        small reference only one half may be compared. The very rows of the reference are recognised, so that this
-        makes no difference between them and themselves.
+        A category that the reference has once counts as unseen in the reference, and as itself in a window. The very
+        rows of the reference are recognised, so that this makes no difference between them and themselves.
         """
         window, reference = without_calendar(evidence), self.reference_
         if self.itself_ and _digest(window) == self.itself_:

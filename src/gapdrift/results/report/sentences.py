@@ -44,13 +44,13 @@ SIDES: dict[Side, str] = {
 ASPECTS = {
     "location": "where values lie",
     "dependence": "how two columns go together",
-    "interactions": "bent relations, and how three columns go together",
+    "interactions": "bent relations and those of three columns",
     "distributions": "distributions of single columns",
     "scales": "spread",
     "outside": "values beyond all that batches have had",
     "associations": "how closely columns follow each other",
     "correlations": "how two columns go together",
-    "products": "spread, and how two columns go together",
+    "products": "spread and how two columns go together",
     "bins": "the mix of rows",
 }
 """What each test of the values compares, in plain words."""

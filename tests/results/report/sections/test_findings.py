@@ -1,6 +1,11 @@
 import dataclasses
 
+import numpy as np
+import pytest
+
 import gapdrift as gd
+from gapdrift.results.report.sections.findings import MEANINGS
+from gapdrift.results.report.sentences import ASPECTS
 from tests.results.report.conftest import Page
 
 
@@ -42,3 +47,20 @@ def test_quantities_that_no_test_has_take_no_column(results):
     page = Page(results["undetermined"].to_html())
     assert heads(page) == ["Test", "What it compares", "p-value"]
     assert page.rows("tests")[0][2] == "not tested"
+
+
+@pytest.mark.parametrize("as_panes", [False, True])
+def test_every_test_of_batches_is_explained(as_panes):
+    rng = np.random.default_rng(0)
+    history = {"x": rng.normal(size=400), "y": np.where(rng.random(400) < 0.2, np.nan, 1.0), "z": rng.normal(size=400)}
+    batches = {"time": "z"} if as_panes else {"batches": 40}
+    result = gd.DriftDetector(random_state=0).fit(history, **batches).test(history)
+    assert result.usual is not None
+    assert {part.name for part in result.values.parts} <= set(MEANINGS) & set(ASPECTS)
+    assert {part.name for part in result.missingness.parts} <= set(MEANINGS)
+
+
+def test_every_test_of_rows_is_explained(results):
+    result = results["drift"]
+    assert {part.name for part in result.values.parts} <= set(MEANINGS) & set(ASPECTS)
+    assert {part.name for part in result.missingness.parts} <= set(MEANINGS)

@@ -21,7 +21,7 @@ MEANINGS = {
     "missingness": "all tests of missing values together",
     "location": "where the values of each column lie, on the average",
     "dependence": "how two columns go together",
-    "interactions": "bent relations of two columns, and how three go together",
+    "interactions": "bent relations of two columns, and relations of three",
     "distributions": "distribution of each column by itself",
     "scales": "spread of each column",
     "outside": "share of values beyond all that batches have had",
