@@ -4,9 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from experiments.posterior import Posterior, posterior
+from experiments.gaussian import Gaussian, Posterior, fit_gaussian, posterior
 from gapdrift._typing import Indices, Matrix, Vector
-from gapdrift.models.gaussian import GaussianModel, fit_gaussian
 
 __all__ = ["ClosedFormDistance", "fit_closed_form"]
 
@@ -21,9 +20,7 @@ class ClosedFormDistance:
 
     Parameters
     ----------
-    model : GaussianModel
-        Model of the columns divided by their ``scale``.
-    scale : (columns,) array
+    model : Gaussian
 
     Notes
     -----
@@ -41,12 +38,11 @@ class ClosedFormDistance:
     (2,)
     """
 
-    model: GaussianModel
-    scale: Vector
+    model: Gaussian
 
     def between(self, values: Matrix, first: Indices, second: Indices) -> Vector:
         """Distances of pairs of rows, given by their positions: (pairs,). Exact for two complete rows."""
-        found = self._posterior(values)
+        found = posterior(self.model, values)
         result = np.empty(len(first))
         step = max(MAX_CELLS // values.shape[1] ** 2, 1)
         for start in range(0, len(first), step):
@@ -56,37 +52,15 @@ class ClosedFormDistance:
             result[part] = _expected_norms(difference, found, found.pattern[one], found.pattern[two])
         return result
 
-    def to_centres(self, values: Matrix, centres: Matrix) -> Matrix:
-        """Distances of incomplete rows to complete centres: (rows, bins)."""
-        found = self._posterior(values)
-        complete = np.zeros(len(values), dtype=np.intp)
-        columns = [
-            _expected_norms(found.mean - centre, found, found.pattern, complete) for centre in np.asarray(centres)
-        ]
-        return np.column_stack(columns)
 
-    def _posterior(self, values: Matrix) -> Posterior:
-        return posterior(self.model, values / self.scale, np.diag(self.scale))
-
-
-def fit_closed_form(values: Matrix, rng: np.random.Generator | None = None) -> ClosedFormDistance:
+def fit_closed_form(values: Matrix) -> ClosedFormDistance:
     """Distance model of the rows of a reference, complete or not.
 
     Parameters
     ----------
     values : (rows, columns) array, NaN where missing
-    rng : numpy.random.Generator, optional
-
-    Returns
-    -------
-    model : ClosedFormDistance
     """
-    present = ~np.isnan(values)
-    n_present = np.maximum(present.sum(axis=0), 1)
-    mean = np.where(present, values, 0.0).sum(axis=0) / n_present
-    deviation = np.sqrt((np.where(present, values - mean, 0.0) ** 2).sum(axis=0) / n_present)
-    scale = np.where(deviation > 0, deviation, 1.0)
-    return ClosedFormDistance(fit_gaussian(values / scale, rng=rng), scale)
+    return ClosedFormDistance(fit_gaussian(values))
 
 
 def _expected_norms(difference: Matrix, found: Posterior, one: Indices, two: Indices) -> Vector:

@@ -3,16 +3,13 @@
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Indices", "Mask", "Matrix", "Stack", "Vector"]
+__all__ = ["Indices", "Mask", "Matrix", "Vector"]
 
 Matrix = NDArray[np.float64]
 """Numbers with two dimensions, rows first."""
 
 Vector = NDArray[np.float64]
 """Numbers with one dimension."""
-
-Stack = NDArray[np.float64]
-"""Numbers with three dimensions: several matrices of the same shape."""
 
 Mask = NDArray[np.bool_]
 """Truth values, such as which cells are missing."""

@@ -4,6 +4,7 @@ import pytest
 
 from gapdrift.counting.counter import count
 from gapdrift.counting.evidence import Evidence
+from gapdrift.counting.fact_finder import find_facts
 from gapdrift.counting.functions import fit_functions
 from gapdrift.detectors.drift.batches import BatchStatistics
 from gapdrift.detectors.drift.reference import CATEGORY_RULE
@@ -11,7 +12,6 @@ from gapdrift.detectors.usual import Usual, UsualJudge, usual_of
 from gapdrift.persistence.codec import pack_plain, unpack_plain
 from gapdrift.tables.encoding import encode
 from gapdrift.tables.frame import Table
-from gapdrift.tables.histograms import HistogramAxis, find_facts
 from gapdrift.tables.schema import learn_schema
 
 N_BATCHES, N_ROWS = 24, 80
@@ -54,10 +54,7 @@ class Batched:
 
     def count(self, rows):
         encoded = encode(Table.read(rows), self.schema)
-        labels = [(*each.categories, "(other)") if each.kind == "category" else () for each in self.schema.columns]
-        axes = tuple(HistogramAxis((), (), each) for each in labels)
-        facts = find_facts(encoded, axes, self.schema.owner)
-        return Evidence(len(encoded), count(self.functions, encoded), facts=facts)
+        return Evidence(len(encoded), count(self.functions, encoded), facts=find_facts(self.functions, encoded))
 
     def judge(self, usual=None):
         usual = usual or self.usual

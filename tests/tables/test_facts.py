@@ -4,9 +4,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gapdrift as gd
+from gapdrift.counting.fact_finder import FactFinder
 from gapdrift.tables import facts
-from gapdrift.tables.facts import Facts, add_tallies, count_copies, cut_tally, outer_bounds, outer_cells
-from gapdrift.tables.histograms import FactFinder
+from gapdrift.tables.facts import Facts, add_tallies, count_copies, cut_tally
 
 tallies = st.dictionaries(st.text("abcdef", max_size=3), st.integers(1, 9), max_size=40)
 
@@ -72,17 +72,6 @@ def test_many_rows_keep_the_smallest_hashes():
     assert [part.tolist() for part in count_copies(same)] == [[0], [100_000]]
 
 
-@given(st.floats(-1e12, 1e12), st.floats(0.001, 1e3))
-def test_a_number_lies_in_its_outer_cell(value, width):
-    low, high = 0.0, 20.0 * width
-    if low <= value < high:
-        return
-    (cell,) = outer_cells(np.array([value]), low, high, width)
-    bottom, top = outer_bounds(int(cell), low, high, width)
-    slack = 1e-9 * (abs(value) + width)
-    assert bottom - slack <= value <= top + slack
-
-
 def test_damaged_facts_are_refused():
     none = np.zeros(0, dtype=np.intp)
     sound = ({"a": 1},)
@@ -113,12 +102,15 @@ def test_machine_code_finds_the_same_facts():
     rows[:, 3] = rng.integers(-1, 2, 3_000) * np.where(rng.random(3_000) < 0.5, 0.0, 1.0)
     rows[rng.random(rows.shape) < 0.2] = np.nan
     rows[-500:] = rows[:500]
-    reference = gd.DriftDetector(random_state=0).fit(rng.normal(size=(200, 4))).reference_
-    finders = [FactFinder(reference.histogram_axes, reference.schema.owner, part) for part in (None, code)]
+    known = rng.normal(size=(200, 4))
+    known[:, 3] = known[:, 3] > 0.0
+    reference = gd.DriftDetector(random_state=0).fit(known).reference_
+    functions = reference.functions
+    finders = [FactFinder(functions.owner, functions.is_number, part, functions.axes) for part in (None, code)]
     for finder in finders:
         for part in np.array_split(rows, 3):
             finder.add(part)
-    plain, compiled = (finder.facts() for finder in finders)
+    plain, compiled = (finder.facts for finder in finders)
     assert plain.tallies == compiled.tallies and any(plain.tallies)
     for name in ("smallest", "largest", "hashes", "copies"):
         np.testing.assert_array_equal(getattr(plain, name), getattr(compiled, name))

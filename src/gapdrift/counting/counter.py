@@ -17,7 +17,7 @@ from gapdrift.tables.encoding import Encoded, encode, numeric_chunks
 from gapdrift.tables.frame import Table
 from gapdrift.tables.schema import Schema
 
-__all__ = ["Counter", "count", "count_table", "machine_code", "zeros"]
+__all__ = ["Counter", "count", "count_cells", "count_table", "machine_code", "zeros"]
 
 Sums = dict[str, NDArray[np.float64]]
 Single = NDArray[np.float32]
@@ -77,6 +77,12 @@ def count(
     for chunk in [rows] if isinstance(rows, Encoded | np.ndarray) else rows:
         counter.add(chunk)
     return counter.sums
+
+
+def count_cells(functions: Functions, rows: Encoded) -> NDArray[np.float64]:
+    """How often each code occurs, of all columns one after the other: the sums *cells* alone."""
+    each = zip(functions.codes(rows), functions.axes, strict=True)
+    return np.concatenate([np.bincount(codes, minlength=axis.n_codes + 1) for codes, axis in each]).astype(float)
 
 
 def count_table(

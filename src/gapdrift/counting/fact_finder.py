@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from gapdrift._typing import Indices, Mask, Matrix, Vector
-from gapdrift.counting.functions import Axis
+from gapdrift.counting.functions import Axis, Functions
 from gapdrift.errors import InputError
 from gapdrift.tables.encoding import Encoded
 from gapdrift.tables.facts import Codes, Facts, Tally, add_tallies, empty_facts, hash_numbers, mixers
 from gapdrift.tables.frame import MAX_MAGNITUDE
 
-__all__ = ["FactFinder", "OutOfRangeError", "scan_numbers"]
+__all__ = ["FactFinder", "OutOfRangeError", "find_facts", "scan_numbers"]
 
 
 class OutOfRangeError(InputError):
@@ -75,6 +75,13 @@ class FactFinder:
         # Rows of which next to nothing is known are alike without being copies.
         is_known = 2 * n_missing < len(self._is_number)
         self.facts = replace(self.facts, smallest=smallest, largest=largest).with_rows(codes[is_known])
+
+
+def find_facts(functions: Functions, rows: Encoded) -> Facts:
+    """Facts about rows."""
+    finder = FactFinder(functions.owner, functions.is_number, axes=functions.axes)
+    finder.add(rows)
+    return finder.facts
 
 
 def scan_numbers(

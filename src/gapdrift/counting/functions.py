@@ -193,6 +193,12 @@ class Functions:
         for axis, is_number in zip(self.axes, self.is_number.tolist(), strict=True):
             expect(not is_number or axis.steps.shape == (len(axis.edges) + 1, 1), "edges of columns of numbers")
 
+    def check_fits(self, schema: Schema) -> None:
+        """Check that what was read from a file belongs to these columns."""
+        expect(np.array_equal(self.owner, schema.owner), "functions of the schema's matrix columns")
+        is_number = [column.kind == "number" for column in schema.columns]
+        expect(self.is_number.tolist() == is_number, "functions of the columns")
+
     @cached_property
     def owner(self) -> Indices:
         """Input column behind each matrix column."""

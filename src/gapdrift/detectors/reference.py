@@ -136,10 +136,18 @@ class ReferenceDetector(Detector):
     def count_rows(self, table: Any) -> Evidence:
         """Evidence of the rows of one table in memory."""
         if not self._is_tolerant:
-            return with_calendar(self.reference_.count(table), self._calendar, table)
+            return self._dated(self.reference_.count(table), table)
         rows, notes = conform(table, self.reference_.schema)
         evidence = self.reference_.count(rows)
-        return with_calendar(replace(evidence, notes=evidence.notes | notes), self._calendar, rows)
+        return self._dated(replace(evidence, notes=evidence.notes | notes), rows)
+
+    def _dated(self, evidence: Evidence, table: Any) -> Evidence:
+        """Evidence with the calendar terms of its rows, where there are seasons."""
+        return evidence if self._calendar is None else with_calendar(evidence, self._calendar, table)
+
+    def _undated(self, evidence: Evidence) -> Evidence:
+        """Evidence without the calendar terms of its rows."""
+        return evidence if self._calendar is None else without_calendar(evidence)
 
     def test(self, window: Any, *, alpha: float | None = None, mismatch: str = "error") -> DriftResult:
         """Result of a window against the reference.
@@ -198,7 +206,7 @@ class ReferenceDetector(Detector):
         A category that the reference has once counts as unseen in the reference, and as itself in a window. The very
         rows of the reference are recognised, so that this makes no difference between them and themselves.
         """
-        window, reference = without_calendar(evidence), self.reference_
+        window, reference = self._undated(evidence), self.reference_
         if self.itself_ and _digest(window) == self.itself_:
             own: Any = reference
             reference = replace(own, evidence=replace(window, notes=own.evidence.notes))
@@ -257,7 +265,7 @@ class ReferenceDetector(Detector):
         """Copy of this detector that compares windows with other rows than those of its reference."""
         other = super().compared_with(evidence)
         reference: Any = self.reference_
-        return other._adopt(replace(reference, evidence=without_calendar(evidence)))
+        return other._adopt(replace(reference, evidence=self._undated(evidence)))
 
     @property
     def schema_(self) -> Schema:
@@ -373,8 +381,7 @@ class ReferenceDetector(Detector):
     def _recognise(self, rows: Any) -> Self:
         """Remember what the rows of the reference are like when they are counted as a window."""
         has_singletons = any(column.singletons for column in self.schema_.columns)
-        is_half = self.evidence_.n_rows < Table.read(rows).n_rows
-        self.itself_ = _digest(self.reference_.count(rows)) if has_singletons or is_half else ""
+        self.itself_ = _digest(self.reference_.count(rows)) if has_singletons else ""
         return self
 
     def _fit_batches(self, rows: Any, learn: Callable[[Any], Any], rng: np.random.Generator, plan: BatchPlan) -> Self:
@@ -422,9 +429,10 @@ class ReferenceDetector(Detector):
 
 def plan_batches(reference: Any, batches: Any, time: Any, season: Any, time_zone: Any) -> BatchPlan | None:
     """Plan of the batches of a reference, as `fit` was told; None where it is not made of batches."""
+    if batches is None and time is None and time_zone is None and not season:
+        return None
     in_memory = reference is not None and execution.engine_of(reference) is None
-    needed = batches is not None or time is not None or season
-    table = Table.read(reference) if in_memory and needed else None
+    table = Table.read(reference) if in_memory else None
     return check_plan(table, batches, time, season, time_zone)
 
 

@@ -16,7 +16,6 @@ from gapdrift.persistence.records import INFINITE, expect, expect_shape, stored
 
 __all__ = [
     "LEAST_IN_SUM",
-    "LEAST_WEIGHT",
     "MIN_ROWS",
     "Entries",
     "EntryShape",
@@ -39,11 +38,8 @@ ROWS_PER_KURTOSIS = 8.0
 SMALLEST_RIDGE, RIDGE_PER_COLUMN = 0.05, 2.5
 """Added to the eigenvalues of a correlation that is inverted, and for each column over the rows that know it."""
 
-LEAST_WEIGHT = 1e-3
-"""Weight below which an entry takes no part."""
-
 LEAST_IN_SUM = 0.05
-"""The same in a sum of many entries."""
+"""Weight in a sum of many entries below which one takes no part."""
 
 MIN_ROWS = 8.0
 """Rows with both cells, on either side, below which a product takes no part."""
@@ -116,7 +112,7 @@ class Entries:
     @property
     def used(self) -> Mask:
         """Entries that take part."""
-        return self.weights > LEAST_WEIGHT
+        return self.weights > 0.0
 
     def p_values(self, explained: Vector | float = 0.0) -> Vector:
         """Two-sided p-value of each entry, of which so many standard deviations are explained; 1 where not used."""
@@ -190,7 +186,8 @@ def largest(entries: Entries, share: float, explained: Vector | float = 0.0) -> 
     """
     if not entries.used.any():
         return None
-    smallest = float((entries.p_values(explained) / np.maximum(entries.weights, LEAST_WEIGHT)).min())
+    weighted = entries.p_values(explained)[entries.used] / entries.weights[entries.used]
+    smallest = float(weighted.min())
     return sidak(min(smallest, 1.0), max(share * float(entries.weights[entries.used].sum()), 1.0))
 
 
@@ -226,7 +223,7 @@ def whitened_sum(scores: Vector, weights: Vector, correlation: Matrix, n_known: 
     g = k / N and c = 1 - f g, the mean is tr P / c and the variance 2 k (f / c^3 - (f - tr P^2 / k) / c^4) (Chen, Paul,
     Prentice and Wang, 2011).
     """
-    used = np.flatnonzero(weights > LEAST_WEIGHT)
+    used = np.flatnonzero(weights > 0.0)
     size = len(used)
     z, own = scores[used] * weights[used], correlation[np.ix_(used, used)]
     inverse = inverse_of(own, ridge(size, n_known))

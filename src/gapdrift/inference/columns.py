@@ -26,11 +26,8 @@ __all__ = [
     "with_many_categories",
 ]
 
-MIN_VALUES = 5
-"""Observed values of a column on either side below which it is not tested."""
-
 MIN_CELL = 5.0
-"""Expected values of a cell on the smaller side, at least."""
+"""Expected values of a cell on the smaller side, at least; and observed values of a column that is tested."""
 
 MOST_CELLS = 32.0
 """Cells of a column of numbers, about: frequent values have one each."""
@@ -82,7 +79,7 @@ def number_test(before: Vector, after: Vector, scores: Vector, explained: float)
         Standard deviations that changed conditions of missing cells may explain.
     """
     m, n, total = before.sum(), after.sum(), before + after
-    if min(m, n) < MIN_VALUES or np.count_nonzero(total) < 2:
+    if min(m, n) < MIN_CELL or np.count_nonzero(total) < 2:
         return None
     occupied = np.flatnonzero(total)
     before, after, total, scores = before[occupied], after[occupied], total[occupied], scores[occupied]
@@ -103,7 +100,7 @@ def number_test(before: Vector, after: Vector, scores: Vector, explained: float)
 def category_test(before: Vector, after: Vector, explained: float) -> ColumnTest | None:
     """Test of a column of categories; parameters as of `number_test`."""
     m, n, total = before.sum(), after.sum(), before + after
-    if min(m, n) < MIN_VALUES or np.count_nonzero(total) < 2:
+    if min(m, n) < MIN_CELL or np.count_nonzero(total) < 2:
         return None
     often = MIN_CELL * (m + n) / min(m, n)
     p_values = []

@@ -95,7 +95,7 @@ def compare(null: ReferenceNull, sides: tuple[Side, Side], categories: Sequence[
     null = null.as_rare_as(pooled_variance(sides))
     correlation = standard_correlation(null, sides)
     changed = conditions(null, sides, correlation)
-    scale = sum(1.0 / np.maximum(side.n_own, 1.0) for side in sides)
+    scale = sum((1.0 / np.maximum(side.n_own, 1.0) for side in sides), np.zeros(1))
     explained = changed.explained(sides[0].functions.function_owner, scale)
     pairs, others = (
         _products(null, sides, kind, explained) for kind in product_kinds(sides[0].functions, null.products)
@@ -136,16 +136,15 @@ def _columns(
     sides: tuple[Side, Side], changed: Conditions, categories: Sequence[Sequence[str]]
 ) -> tuple[ColumnTest | None, ...]:
     functions, found = sides[0].functions, []
-    moved = np.zeros(len(functions.axes))
-    moved[functions.inputs] = changed.moved
+    scale = sum((1.0 / np.maximum(side.n_rows - side.missing, 1.0) for side in sides), np.zeros(1))
+    explained = np.zeros(len(functions.axes))
+    explained[functions.inputs] = changed.explained(np.arange(len(functions.inputs)), scale[functions.inputs])
     for place, (axis, own) in enumerate(zip(functions.axes, categories, strict=True)):
         before, after = (side.cells(place) for side in sides)
-        scale = sum(1.0 / max(float(cells.sum()), 1.0) for cells in (before, after))
-        explained = float(moved[place] / np.sqrt(scale))
         if functions.is_number[place]:
-            found.append(number_test(before, after, axis.steps[:, 0] / STEPS, explained))
+            found.append(number_test(before, after, axis.steps[:, 0] / STEPS, float(explained[place])))
             continue
         tallies = [None if side.evidence.facts is None else side.evidence.facts.tallies[place] for side in sides]
-        test = category_test(*category_counts(own, (before, after), tallies), explained)
-        found.append(with_many_categories(test, own, tallies, explained))
+        test = category_test(*category_counts(own, (before, after), tallies), float(explained[place]))
+        found.append(with_many_categories(test, own, tallies, float(explained[place])))
     return tuple(found)

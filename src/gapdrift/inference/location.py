@@ -23,7 +23,10 @@ LEAST_LEFT = 0.05
 """Variance of a function that others leave unexplained, at least."""
 
 GUARD = 0.3
-"""Share of what changed conditions may explain that is left after straight lines were taken off."""
+"""Share of what changed conditions may explain that is left after straight lines were taken off.
+
+What two columns select together no straight line takes off.
+"""
 
 
 class Location(NamedTuple):
@@ -82,7 +85,7 @@ def location(
     finite = np.where(np.isfinite(kurtosis), kurtosis, 0.0)
     skewness = null.functions.skewness * (1.0 / n**2 - 1.0 / m**2) / scale**1.5
     excess = finite * (1.0 / n**3 + 1.0 / m**3) / scale**2 + 6.0 / np.maximum(m + n - 6.0, 1.0)
-    explained = GUARD * changed.explained(owner, own)
+    explained = np.maximum(GUARD * changed.moved, changed.moved_by_two)[owner] / deviation
     scores = np.where(weights > 0.0, difference / deviation, 0.0)
     entries = Entries(scores, skewness, np.maximum(excess, 0.0), np.where(weights > 0.05, weights, 0.0))
     n_r, n_w = (float(side.n_rows) for side in sides)

@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gapdrift._typing import Mask, Matrix, Vector
+from gapdrift._typing import Indices, Mask, Matrix, Vector
 from gapdrift.counting.functions import STEPS
 from gapdrift.counting.sums import Side
 from gapdrift.inference.blocks import (
     LEAST_IN_SUM,
-    LEAST_WEIGHT,
     Entries,
+    EntryShape,
     Moments,
     attenuation,
     inverse_of,
@@ -135,8 +135,9 @@ class Conditions(NamedTuple):
     shifts : pair of (functions, inputs) arrays
         Mean of a function over the rows that have a column less that over all, on each side, in standard deviations of
         a row.
-    moved : (inputs,) array
-        By how many standard deviations of a row the rows that have a column moved beyond chance.
+    moved, moved_by_two : (inputs,) arrays
+        By how many standard deviations of a row the rows that have a column moved beyond chance: along functions, and
+        along products of two columns.
     changed : (inputs,) array
         From 0, where that is chance, to 1.
     selected : (inputs,) array
@@ -147,14 +148,15 @@ class Conditions(NamedTuple):
 
     shifts: tuple[Matrix, Matrix]
     moved: Vector
+    moved_by_two: Vector
     changed: Vector
     selected: Vector
     single: float | None
     together: float | None
 
-    def explained(self, owner: object, scale: Vector) -> Vector:
+    def explained(self, owner: Indices, scale: Vector) -> Vector:
         """Standard deviations that it may explain in differences of this scale: 1/m + 1/n."""
-        found: Vector = self.moved[owner] / np.sqrt(np.maximum(scale, 1e-12))
+        found: Vector = np.maximum(self.moved, self.moved_by_two)[owner] / np.sqrt(np.maximum(scale, 1e-12))
         return found
 
 
@@ -184,70 +186,161 @@ def conditions(null: ReferenceNull, sides: tuple[Side, Side], correlation: Matri
     -----
     The mean of u or w over the rows that have a column, less that over all rows, is 0 under MCAR, whatever the rates.
     The test compares how far the rows that have a column lie from those that miss it, which varies by v (1/k + 1/l) with
-    k and l of them. What it explains follows from the shift of those that are left.
+    k and l of them. What it explains follows from the shift of those that are left. Where columns are few, products of
+    two u are looked at as well: cells may be missing by what two columns are together.
     """
-    owner = sides[0].functions.function_owner
-    n_inputs = len(sides[0].functions.inputs)
-    parts = [_shift(side, null) for side in sides]
-    one, two = (1.0 / np.maximum(part.lost, 1.0) + 1.0 / np.maximum(part.with_both, 1.0) for part in parts)
-    telling = 1.0 / (1.0 / np.maximum(parts[0].lost, 1e-9) + 1.0 / np.maximum(parts[1].lost, 1e-9))
-    finite = np.where(np.isfinite(null.functions.kurtosis), null.functions.kurtosis, 0.0)[:, None]
-    known = np.isfinite(null.functions.kurtosis)[:, None] & (owner[:, None] != np.arange(n_inputs))
-    known &= np.minimum(parts[0].with_both, parts[1].with_both) >= MIN_WITH
-    weights = _well_known(known, telling, finite)
-    apart = [part.shift / np.maximum(part.rate, 1e-9) for part in parts]
-    wider = _wider(sides, parts)
-    scores = np.where(weights > LEAST_WEIGHT, (apart[1] - apart[0]) / np.sqrt((one + two) * wider), 0.0)
-    factor = parts[0].factor + parts[1].factor
-    guarded = np.where(
-        known & (factor > 0.0), (parts[1].shift - parts[0].shift) / np.sqrt(np.maximum(factor, 1e-12)), 0.0
-    )
-    light = _well_known(known, np.maximum(parts[0].lost, parts[1].lost), finite)
-    few = np.maximum(telling, 1.0)
-    heavier = (finite + 1.5 * null.functions.skewness[:, None] ** 2) / few
-    entries = Entries(scores.ravel(), np.zeros(scores.size), heavier.ravel(), weights.ravel())
-    number = max(float(light.sum()), 2.0)
-    beyond_one = np.maximum((guarded * light) ** 2 - 2.0 * np.log(number), 0.0)
-    single = np.sqrt(beyond_one * factor).max(axis=0, initial=0.0)
-    fewest = [np.where(part.lost > 0.0, part.lost, np.inf).min(axis=0, initial=np.inf) for part in parts]
-    heavier = null.location_excess * sum(1.0 / np.minimum(each, 1e9) ** 3 for each in fewest)
-    heavier = heavier / np.maximum(sum(1.0 / np.minimum(each, 1e9) for each in fewest), 1e-12) ** 2
-    p_values, _ = _together(scores * weights, weights, correlation, sides, heavier)
-    _, beyond = _together(guarded * light, light, correlation, sides, heavier)
-    typical = (factor * light).sum(axis=0) / np.maximum(light.sum(axis=0), 1e-9)
-    surely = np.maximum(beyond_one.max(axis=0, initial=0.0), np.maximum(beyond, 0.0))
+    functions = sides[0].functions
+    others = functions.function_owner[:, None] != np.arange(len(functions.inputs))
+    places = tuple(_placed(side, null) for side in sides)
+    single = _changes(places, null.functions, others, _wider(sides, places))
+    first, second = functions.pairs
+    pairs = tuple(_pairs_placed(side, null) for side in sides)
+    both = _changes(pairs, null.products.at((first, second)), others[first] & others[second], np.ones((1, 1)))
+    p_values, _ = _together(single.scores, single.weights, correlation, sides, _excess(null, places))
+    _, beyond = _together(single.guarded, single.light, correlation, sides, _excess(null, places))
+    typical = (single.factor * single.light).sum(axis=0) / np.maximum(single.light.sum(axis=0), 1e-9)
+    surely = np.maximum(single.beyond.max(axis=0, initial=0.0), np.maximum(beyond, 0.0))
     tested = p_values < 1.0
-    selected = np.zeros(n_inputs)
-    for part in parts:
-        away = np.where(light > 0.5, np.abs(part.shift) / np.sqrt(np.maximum(part.factor, 1e-12)), 0.0)
-        selected = np.maximum(selected, np.where(part.factor > 0.0, away, 0.0).max(axis=0, initial=0.0))
     return Conditions(
-        (parts[0].shift, parts[1].shift),
-        np.maximum(single, np.sqrt(np.maximum(beyond, 0.0) * typical)),
+        (places[0].shift, places[1].shift),
+        np.maximum(single.moved, np.sqrt((1.0 + RIDGE) * np.maximum(beyond, 0.0) * typical)),
+        both.moved,
         surely / (1.0 + surely),
-        selected,
-        largest(entries, null.shares[0]),
+        _selected(places, single.light),
+        largest(_joined(single.entries, both.entries), null.shares[0]),
         sidak(float(p_values.min()), float(tested.sum())) if tested.any() else None,
     )
 
 
-class _Shift(NamedTuple):
+class _Placed(NamedTuple):
+    """How far the mean of each function over the rows that have a column is from that over all: (functions, inputs).
+
+    Parameters
+    ----------
+    shift
+        In standard deviations of a row.
+    with_both, n_rows
+        Rows that have both, and that have the function.
+    """
+
     shift: Matrix
-    factor: Matrix
-    lost: Matrix
-    rate: Matrix
     with_both: Matrix
     n_rows: Matrix
 
+    @property
+    def lost(self) -> Matrix:
+        """Rows that have the function and miss the column."""
+        return self.n_rows - self.with_both
 
-def _shift(side: Side, null: ReferenceNull) -> _Shift:
+    @property
+    def factor(self) -> Matrix:
+        """Variance of the shift over that of one row."""
+        return np.maximum(1.0 / np.maximum(self.with_both, 1.0) - 1.0 / self.n_rows, 0.0)
+
+    @property
+    def apart(self) -> Matrix:
+        """How far the rows that have the column are from those that miss it."""
+        return self.shift * self.n_rows / np.maximum(self.lost, 1e-9)
+
+
+class _Changes(NamedTuple):
+    """Changes of how functions are placed beside missing cells: (functions, inputs) arrays.
+
+    Parameters
+    ----------
+    scores, weights
+        Standardised change of how far apart rows are that have and that miss a column, and how well it is known.
+    guarded, light
+        The same of the shift of the rows that are left, which matters for what is explained.
+    factor
+        Variance of that shift.
+    entries : Entries
+        Of the scores.
+    """
+
+    scores: Matrix
+    weights: Matrix
+    guarded: Matrix
+    light: Matrix
+    factor: Matrix
+    entries: Entries
+
+    @property
+    def beyond(self) -> Matrix:
+        """Squared standardised shifts beyond the largest that chance explains."""
+        return np.maximum(self.guarded**2 - 2.0 * np.log(max(float(self.light.sum()), 2.0)), 0.0)
+
+    @property
+    def moved(self) -> Vector:
+        """Largest shift beyond chance, in standard deviations of a row: (inputs,)."""
+        found: Vector = np.sqrt(self.beyond * self.factor).max(axis=0, initial=0.0)
+        return found
+
+
+def _placed(side: Side, null: ReferenceNull) -> _Placed:
     spread = np.sqrt(np.maximum(null.functions.variance, 1.0))[:, None]
     with_both = side.together[side.functions.function_owner]
-    n_rows = np.maximum(side.n_own, 1.0)[:, None]
-    lost = n_rows - with_both
     shift = np.where(with_both > 0.0, side.means_with - side.means[:, None], 0.0) / spread
-    factor = 1.0 / np.maximum(with_both, 1.0) - 1.0 / n_rows
-    return _Shift(shift, np.maximum(factor, 0.0), lost, lost / n_rows, with_both, n_rows)
+    return _Placed(shift, with_both, np.maximum(side.n_own, 1.0)[:, None])
+
+
+def _pairs_placed(side: Side, null: ReferenceNull) -> _Placed:
+    """The same of products of two u."""
+    functions = side.functions
+    first, second = functions.pairs
+    if not len(first):
+        nothing = np.zeros((0, len(functions.inputs)))
+        return _Placed(nothing, nothing, nothing)
+    own, n_columns = functions.function_owner[first][:, None], len(functions.columns)
+    spread = np.sqrt(
+        null.functions.variance[first] * null.functions.variance[second] * null.products.variance[first, second]
+    )
+    sums, with_all = np.split(side.triples[:, n_columns:], 2, axis=1)
+    means = sums / np.maximum(with_all, 1.0)
+    # Rows with the two columns are those that have one of them besides.
+    n_rows = np.maximum(np.take_along_axis(with_all, own, axis=1), 1.0)
+    shift = np.where(with_all > 0.0, means - np.take_along_axis(means, own, axis=1), 0.0)
+    return _Placed(shift / np.maximum(spread, 1.0)[:, None], with_all, n_rows)
+
+
+def _changes(places: tuple[_Placed, ...], shape: EntryShape, others: Mask, wider: Matrix) -> _Changes:
+    before, after = places
+    kurtosis = np.where(np.isfinite(shape.kurtosis), shape.kurtosis, 0.0)[:, None]
+    known = others & np.isfinite(shape.kurtosis)[:, None]
+    known &= np.minimum(before.with_both, after.with_both) >= MIN_WITH
+    telling = 1.0 / (1.0 / np.maximum(before.lost, 1e-9) + 1.0 / np.maximum(after.lost, 1e-9))
+    weights = _well_known(known, telling, kurtosis)
+    noise = sum(
+        (1.0 / np.maximum(each.lost, 1.0) + 1.0 / np.maximum(each.with_both, 1.0) for each in places), np.zeros(1)
+    )
+    scores = weights * (after.apart - before.apart) / np.sqrt(noise * wider)
+    factor = before.factor + after.factor
+    light = _well_known(known & (factor > 0.0), np.maximum(before.lost, after.lost), kurtosis)
+    guarded = light * (after.shift - before.shift) / np.sqrt(np.maximum(factor, 1e-12))
+    heavier = (kurtosis + 1.5 * shape.skewness[:, None] ** 2) / np.maximum(telling, 1.0)
+    plain = np.where(weights > 0.0, scores / np.where(weights > 0.0, weights, 1.0), 0.0)
+    entries = Entries(plain.ravel(), np.zeros(plain.size), heavier.ravel(), weights.ravel())
+    return _Changes(scores, weights, guarded, light, factor, entries)
+
+
+def _joined(one: Entries, two: Entries) -> Entries:
+    names = ("scores", "skewness", "kurtosis", "weights")
+    return Entries(*(np.concatenate([getattr(one, name), getattr(two, name)]) for name in names))
+
+
+def _excess(null: ReferenceNull, places: tuple[_Placed, ...]) -> Vector:
+    """What heavy rows add to the variance of the sum of the changes of each column: (inputs,)."""
+    fewest = [np.where(each.lost > 0.0, each.lost, 1e9).min(axis=0, initial=1e9) for each in places]
+    one, three = (sum((1.0 / each**power for each in fewest), np.zeros(1)) for power in (1, 3))
+    found: Vector = null.location_excess * three / one**2
+    return found
+
+
+def _selected(places: tuple[_Placed, ...], light: Matrix) -> Vector:
+    """How surely cells are missing at values of others on either side, in standard deviations: (inputs,)."""
+    sure = [np.abs(each.shift) / np.sqrt(np.maximum(each.factor, 1e-12)) * (each.factor > 0.0) for each in places]
+    found: Vector = np.where(light > 0.5, np.maximum(*sure), 0.0).max(axis=0, initial=0.0)
+    return found
 
 
 def _well_known(known: Mask, rows: Matrix, kurtosis: Matrix) -> Matrix:
@@ -255,7 +348,7 @@ def _well_known(known: Mask, rows: Matrix, kurtosis: Matrix) -> Matrix:
     return np.where(weights > LEAST_IN_SUM, weights, 0.0)
 
 
-def _wider(sides: tuple[Side, Side], parts: list[_Shift]) -> Matrix:
+def _wider(sides: tuple[Side, Side], places: tuple[_Placed, ...]) -> Matrix:
     """How much more each function varies over the rows that miss a column than over all, at least as much.
 
     Columns that are missing at large values of themselves are missed where others vary more. Of Gaussian numbers of
@@ -263,19 +356,21 @@ def _wider(sides: tuple[Side, Side], parts: list[_Shift]) -> Matrix:
     """
     functions = sides[0].functions
     n_columns = len(functions.columns)
-    lost = parts[0].lost + parts[1].lost
-    total = sum(part.n_rows for part in parts)
-    mean = sum(side.means[:, None] * part.n_rows for side, part in zip(sides, parts, strict=True)) / total
-    beyond = sum(side.means_with * part.with_both for side, part in zip(sides, parts, strict=True))
+    (one, two), (m, n) = sides, (each.n_rows for each in places)
+    lost, total = places[0].lost + places[1].lost, m + n
+    mean = (one.means[:, None] * m + two.means[:, None] * n) / total
+    beyond = one.means_with * places[0].with_both + two.means_with * places[1].with_both
     of_lost = (mean * total - beyond + ROWS_KNOWN * mean) / (lost + ROWS_KNOWN)
     found = np.ones(lost.shape)
     waves = np.arange(n_columns, len(mean))
     spread, usual = (-np.log(np.clip(1.0 - each[waves] / STEPS, 0.02, 0.999)) for each in (of_lost, mean))
     found[functions.numbers] = spread / usual
     low, height = functions.indicators
-    two = np.flatnonzero(np.isfinite(low))
-    p, q = (np.clip((each[two] - low[two, None]) / height[two, None], 1e-4, 1.0 - 1e-4) for each in (of_lost, mean))
-    found[two] = p * (1.0 - p) / (q * (1.0 - q))
+    flags = np.flatnonzero(np.isfinite(low))
+    p, q = (
+        np.clip((each[flags] - low[flags, None]) / height[flags, None], 1e-4, 1.0 - 1e-4) for each in (of_lost, mean)
+    )
+    found[flags] = p * (1.0 - p) / (q * (1.0 - q))
     return np.clip(found, 1.0, MOST_WIDER)
 
 
@@ -284,7 +379,7 @@ def _together(
 ) -> tuple[Vector, Vector]:
     """p-value of all changes of each column together, and by how much their whitened sum is beyond chance."""
     rows = sides[0].rows + sides[1].rows
-    used = np.flatnonzero((weights > LEAST_WEIGHT).any(axis=1))
+    used = np.flatnonzero((weights > 0.0).any(axis=1))
     if len(used) < 2:
         return np.ones(scores.shape[1]), np.zeros(scores.shape[1])
     own = (correlation * attenuation(rows))[np.ix_(used, used)]

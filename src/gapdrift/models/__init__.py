@@ -1,1 +1,1 @@
-"""What is learned of a reference: normal scores, the Gaussian copula, hot-deck residuals, imputation, partitions."""
+"""What is learned of a reference: imputers, partitions, regression trees."""

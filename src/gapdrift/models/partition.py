@@ -9,12 +9,11 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from gapdrift._random import draw_seed
-from gapdrift._typing import Indices, Mask, Matrix, Vector
+from gapdrift._typing import Indices, Matrix
 from gapdrift.persistence.records import expect_shape, stored
 
 __all__ = [
     "ROWS_PER_BIN",
-    "ObservedBins",
     "Partition",
     "bins_of_others",
     "default_n_bins",
@@ -80,34 +79,8 @@ class Partition:
         )
 
 
-@stored
-@dataclass(frozen=True, eq=False)
-class ObservedBins:
-    """What the observed cells of the rows in each bin hold; cells that were filled in say nothing here.
-
-    Parameters
-    ----------
-    means : (bins, columns) array
-        Mean of the observed cells of each column. Where a bin has too few of them, that of all bins.
-    is_seen : (bins, columns) array of bool
-        Whether a bin has enough observed cells of a column.
-    overall : (columns,) array
-        Mean of all observed cells.
-    """
-
-    means: Matrix
-    is_seen: Mask
-    overall: Vector
-
-    def check_fits(self, n_bins: int, n_columns: int) -> None:
-        """Check that what was read from a file belongs to so many bins and columns."""
-        expect_shape(self.means, (n_bins, n_columns), "means of observed cells")
-        expect_shape(self.is_seen, (n_bins, n_columns), "marks of observed cells")
-        expect_shape(self.overall, (n_columns,), "means of observed cells")
-
-
-def observe_bins(totals: Matrix, counts: Matrix) -> ObservedBins:
-    """Means of the observed cells of each bin.
+def observe_bins(totals: Matrix, counts: Matrix) -> Matrix:
+    """Mean of the observed cells of each column in each bin, NaN where these are too few: (bins, columns).
 
     Parameters
     ----------
@@ -116,14 +89,10 @@ def observe_bins(totals: Matrix, counts: Matrix) -> ObservedBins:
 
     Examples
     --------
-    >>> found = observe_bins(np.array([[30.0, 4.0], [10.0, 60.0]]), np.array([[10.0, 1.0], [10.0, 10.0]]))
-    >>> found.is_seen.tolist(), found.means.round(2).tolist()
-    ([[True, False], [True, True]], [[3.0, 5.82], [1.0, 6.0]])
+    >>> observe_bins(np.array([[30.0, 4.0], [10.0, 60.0]]), np.array([[10.0, 1.0], [10.0, 10.0]])).tolist()
+    [[3.0, nan], [1.0, 6.0]]
     """
-    overall = totals.sum(axis=0) / np.maximum(counts.sum(axis=0), 1e-9)
-    is_seen = counts >= MIN_OBSERVED_CELLS
-    means = np.where(is_seen, totals / np.where(is_seen, counts, 1.0), overall)
-    return ObservedBins(means, is_seen, overall)
+    return np.where(counts >= MIN_OBSERVED_CELLS, totals / np.maximum(counts, MIN_OBSERVED_CELLS), np.nan)
 
 
 def default_n_bins(n_rows: int) -> int:

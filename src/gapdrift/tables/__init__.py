@@ -1,1 +1,1 @@
-"""From any table to a matrix with NaN for missing values: frames, schema, encoding, histograms, missingness."""
+"""From any table to a matrix with NaN for missing values: frames, schema, encoding, facts, missingness."""

@@ -1,9 +1,8 @@
 """What rows tell beside sums: the extremes of each column, counts of what has no place of its own, and copies of rows.
 
-Categories that are too many to be columns are tested by it (`gapdrift.inference.levels`), and numbers beyond those of
-the reference (`gapdrift.inference.extremes`). It names new categories, draws values beyond those of the reference where
-they are, and finds duplicate rows. It keeps the one law: the facts of two tables together are those of the one added to
-those of the other, whatever was cut.
+Categories that are too many to be columns are tested by it (`gapdrift.inference.many_categories`). It names new values,
+tells the range of numbers, and finds duplicate rows. It keeps the one law: the facts of two tables together are those
+of the one added to those of the other, whatever was cut.
 """
 
 import zlib
@@ -19,7 +18,6 @@ from gapdrift.persistence.records import INFINITE, expect, expect_shape, stored
 
 __all__ = [
     "MAX_TALLIED",
-    "NOTHING",
     "Codes",
     "ColumnFacts",
     "Facts",
@@ -31,8 +29,6 @@ __all__ = [
     "hash_numbers",
     "hash_text",
     "mixers",
-    "outer_bounds",
-    "outer_cells",
     "tally_threshold",
     "up_to",
 ]
@@ -48,11 +44,6 @@ MAX_TALLIED = 10_000
 MAX_HASHES = 1_024
 """Different rows of which copies are counted, at most: those with the smallest hashes."""
 
-EVEN_CELLS = 80
-"""Cells of the width of an interval beyond the outermost interval; after them cells grow with their distance."""
-
-CELLS_PER_DOUBLING = 32.0
-
 
 class ColumnFacts(NamedTuple):
     """Facts about one column: what `Facts` has of it."""
@@ -60,10 +51,6 @@ class ColumnFacts(NamedTuple):
     tally: Tally
     smallest: float
     largest: float
-
-
-NOTHING = ColumnFacts({}, np.inf, -np.inf)
-"""Of no rows."""
 
 
 @stored
@@ -77,7 +64,7 @@ class Facts:
         Of numbers; infinite where there are none.
     tallies : tuple of mappings of str to int
         For each column, how often what occurs that has no place of its own in the sums: categories without a matrix
-        column; numbers, where the reference has only a few different ones; cells beyond the histogram (`outer_cells`).
+        column; new numbers, where the reference has only a few different ones.
     hashes, copies : (rows,) arrays of int
         Hashes of different rows, and how often each occurs. Rows that miss half of their cells are left out.
     """
@@ -168,48 +155,6 @@ def _rank(value: str) -> tuple[int, str]:
     return zlib.crc32(value.encode(errors="surrogatepass")), value
 
 
-def outer_cells(values: Vector, low: Vector | float, high: Vector | float, width: Vector | float) -> Indices:
-    """Cells of numbers outside of ``low`` to ``high``: 1, 2, ... above, -1, -2, ... below.
-
-    Parameters
-    ----------
-    values : (numbers,) array
-    low, high : (numbers,) array or float
-        Limits of the histogram.
-    width : (numbers,) array or float
-        Of its intervals.
-
-    Examples
-    --------
-    >>> outer_cells(np.array([10.5, 12.5, -0.5]), 0.0, 10.0, 1.0)
-    array([ 1,  3, -1])
-    """
-    above = values >= high
-    with np.errstate(over="ignore"):
-        steps = np.minimum(np.where(above, values - high, low - values) / width, 1e300)
-    far = EVEN_CELLS + np.floor(CELLS_PER_DOUBLING * np.log2(np.maximum(steps, EVEN_CELLS) / EVEN_CELLS))
-    cells = 1 + np.where(steps < EVEN_CELLS, np.floor(steps), far).astype(np.intp)
-    return np.where(above, cells, -cells).astype(np.intp)
-
-
-def outer_bounds(cell: int, low: float, high: float, width: float) -> tuple[float, float]:
-    """Limits of a cell outside of ``low`` to ``high``, the smaller first.
-
-    Examples
-    --------
-    >>> outer_bounds(3, 0.0, 10.0, 1.0), outer_bounds(-1, 0.0, 10.0, 1.0)
-    ((12.0, 13.0), (-1.0, 0.0))
-    """
-    near, far = (_steps(place) * width for place in (abs(cell) - 1, abs(cell)))
-    return (high + near, high + far) if cell > 0 else (low - far, low - near)
-
-
-def _steps(place: int) -> float:
-    if place <= EVEN_CELLS:
-        return float(place)
-    return float(EVEN_CELLS * 2.0 ** min((place - EVEN_CELLS) / CELLS_PER_DOUBLING, 990.0))
-
-
 def hash_numbers(numbers: Matrix, mixed: Codes) -> Codes:
     """What columns of numbers add to the hash of each row; 0 and -0 add the same.
 
@@ -232,13 +177,13 @@ def hash_text(text: str) -> int:
     return zlib.crc32(data) << 32 | zlib.crc32(data, 0xFFFF)
 
 
-def mixers(n_columns: int, seed: int = 20_002) -> Codes:
-    """Odd numbers of 64 bits, always the same ones for a seed.
+def mixers(n_columns: int) -> Codes:
+    """Odd numbers of 64 bits, always the same ones.
 
     What tells a row from others is a sum over its columns, each times such a number, modulo 2^64. They are drawn at
     random: with numbers in a progression the cells of categories would add up to the same in many ways.
     """
-    drawn = np.random.default_rng(seed).integers(2**63, size=n_columns, dtype=np.uint64)
+    drawn = np.random.default_rng(20_002).integers(2**63, size=n_columns, dtype=np.uint64)
     return np.asarray(2 * drawn + 1, dtype=np.uint64)
 
 

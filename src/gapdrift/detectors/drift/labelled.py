@@ -11,7 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gapdrift._typing import Matrix, Vector
+from gapdrift.counting.counter import count_cells
 from gapdrift.counting.evidence import Evidence
+from gapdrift.counting.fact_finder import find_facts
 from gapdrift.counting.functions import STEPS, Functions, fit_functions
 from gapdrift.counting.label_model import ConceptModel, count_concept, fit_concept
 from gapdrift.detectors.drift.batches import BatchStatistics
@@ -28,7 +30,6 @@ from gapdrift.results import DriftResult, FeatureFinding, Finding
 from gapdrift.tables.encoding import Encoded, encode, probe_rows
 from gapdrift.tables.facts import Facts
 from gapdrift.tables.frame import Table
-from gapdrift.tables.histograms import HistogramAxis, find_facts
 from gapdrift.tables.schema import Schema, learn_schema
 
 __all__ = ["LabelledReference", "fit_labelled_reference"]
@@ -117,21 +118,14 @@ class LabelledReference:
 
     def _joined(self, covariates: Evidence, rows: _Rows) -> Evidence:
         """Evidence of rows, of which that of the covariates is known; the facts of the label come last."""
-        codes = self.label.codes(rows.label)
-        sums: dict[str, NDArray[np.float64]] = {**covariates.sums}
-        sums |= {"label_cells": np.bincount(codes[0], minlength=int(self.label.starts[-1])).astype(float)}
+        sums: dict[str, NDArray[np.float64]] = {**covariates.sums, "label_cells": count_cells(self.label, rows.label)}
         if self.concept is not None:
             sums |= count_concept(self.concept, *_labelled(self.covariates.functions, self.label, rows))
-        one, two = covariates.facts, find_facts(rows.label, (self._axis,), np.zeros(rows.label.values.shape[1], int))
+        one, two = covariates.facts, find_facts(self.label, rows.label)
         if one is not None:
             ends = np.append(one.smallest, two.smallest), np.append(one.largest, two.largest)
             one = Facts(*ends, (*one.tallies, *two.tallies), one.hashes, one.copies)
         return Evidence(covariates.n_rows, sums, self.origin, covariates.notes | rows.label.notes, one)
-
-    @property
-    def _axis(self) -> HistogramAxis:
-        column = self.schema.columns[self.place]
-        return HistogramAxis((), (), (*column.categories, "(other)") if column.kind == "category" else ())
 
     def check_stored(self) -> None:
         """Check what was read from a file: the parts fit together, and rows can be counted."""

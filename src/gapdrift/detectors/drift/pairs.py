@@ -7,7 +7,7 @@ import numpy as np
 from gapdrift._typing import Indices, Vector
 from gapdrift.counting.functions import CATEGORY_STEPS, STEPS, Functions
 from gapdrift.counting.sums import Side
-from gapdrift.detectors.drift.describing import ColumnCounts, category_at, counts_of
+from gapdrift.detectors.describing import ColumnCounts, category_at, counts_of
 from gapdrift.inference.combination import sidak_all
 from gapdrift.inference.findings import holm
 from gapdrift.inference.pearson import SMALLEST_P

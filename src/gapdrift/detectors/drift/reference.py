@@ -14,13 +14,13 @@ from gapdrift.counting.evidence import Evidence
 from gapdrift.counting.functions import Functions, fit_functions
 from gapdrift.counting.regions import Regions, default_n_regions, fit_regions
 from gapdrift.counting.sums import Side
-from gapdrift.detectors.drift.batches import BatchStatistics
-from gapdrift.detectors.drift.describing import (
+from gapdrift.detectors.describing import (
     counts_of,
     describe_column,
     describe_regions,
     share_of_copies,
 )
+from gapdrift.detectors.drift.batches import BatchStatistics
 from gapdrift.detectors.drift.pairs import pair_findings
 from gapdrift.errors import InputError
 from gapdrift.execution import MAX_LEARNED, sample_note
@@ -137,9 +137,7 @@ class DriftReference:
     def check_stored(self) -> None:
         """Check what was read from a file: the parts fit together, and rows can be counted."""
         schema, functions = self.schema, self.functions
-        expect(np.array_equal(functions.owner, schema.owner), "the columns of the schema")
-        is_number = [column.kind == "number" for column in schema.columns]
-        expect(functions.is_number.tolist() == is_number, "functions of the columns")
+        functions.check_fits(schema)
         self.regions.check_fits(functions)
         self.null.check_fits(functions)
         expect(self.min_effect >= 0, "a min_effect from 0")

@@ -14,7 +14,7 @@ from gapdrift.counting.evidence import Evidence
 from gapdrift.counting.functions import CATEGORY_STEPS, STEPS, Functions
 from gapdrift.counting.regions import Regions
 from gapdrift.counting.sums import Side
-from gapdrift.detectors.drift.describing import ColumnCounts, counts_of
+from gapdrift.detectors.describing import ColumnCounts, counts_of
 from gapdrift.inference.batches import BatchTable
 from gapdrift.results.sensitivity import ColumnSensitivity
 

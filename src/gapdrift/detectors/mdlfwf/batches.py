@@ -7,6 +7,8 @@ from numpy.typing import NDArray
 
 from gapdrift._typing import Matrix, Vector
 from gapdrift.counting.evidence import Evidence
+from gapdrift.counting.functions import Functions
+from gapdrift.counting.sums import Side
 from gapdrift.inference.batch_models import Block
 from gapdrift.inference.batches import Judgement, stacked
 
@@ -21,18 +23,18 @@ class FuzzyBatchStatistics:
 
     Parameters
     ----------
-    n_columns : int
-        Number of input columns.
+    functions : Functions
     """
 
-    def __init__(self, n_columns: int) -> None:
-        self.n_columns = n_columns
+    def __init__(self, functions: Functions) -> None:
+        self.functions = functions
         self.basis: Mapping[str, NDArray[np.float64]] = {}
 
     def of(self, evidence: Evidence) -> dict[str, Vector]:
         """Statistics of one batch, by the names of their blocks."""
         shares = np.clip(evidence.sums["weights"] / evidence.n_rows, 0.0, 1.0)
-        return {"bins": np.arcsin(np.sqrt(shares)), "missing": evidence.sums["missing"] / evidence.n_rows}
+        missing = Side(self.functions, evidence).missing / evidence.n_rows
+        return {"bins": np.arcsin(np.sqrt(shares)), "missing": missing}
 
     def learn(self, parts: Iterable[Evidence]) -> tuple[dict[str, Matrix], dict[str, NDArray[np.float64]]]:
         """Statistics of batches, and their basis: none is needed."""
@@ -44,7 +46,7 @@ class FuzzyBatchStatistics:
 
     def column_tests(self, _judgement: Judgement) -> tuple[None, Vector]:
         """No p-values of single columns."""
-        return None, np.ones(self.n_columns)
+        return None, np.ones(len(self.functions.axes))
 
     def shown(self, _residuals: Mapping[str, Vector]) -> list[tuple[int, str, int]]:
         """No columns: their values are not counted one by one."""

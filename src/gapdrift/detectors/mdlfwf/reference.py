@@ -9,8 +9,12 @@ from typing import Any
 import numpy as np
 
 from gapdrift._typing import Indices, Mask, Matrix, Vector
+from gapdrift.counting.counter import count_cells
 from gapdrift.counting.evidence import Evidence
-from gapdrift.detectors.distributions import column_facts, share_of_copies, sides_of
+from gapdrift.counting.fact_finder import find_facts
+from gapdrift.counting.functions import Functions, fit_functions
+from gapdrift.counting.sums import Side
+from gapdrift.detectors.describing import counts_of, describe_column, share_of_copies
 from gapdrift.detectors.mdlfwf.batches import FuzzyBatchStatistics
 from gapdrift.detectors.mdlfwf.distance import ImputedDistance, LearnedDistance, learn_distance, training_rates
 from gapdrift.detectors.mdlfwf.membership import MEMBERSHIPS, fuzzy_weights
@@ -21,7 +25,6 @@ from gapdrift.inference.pearson import MIN_EXPECTED, expected_frequencies, pears
 from gapdrift.models.imputation import FittedImputer, Imputer, fit_imputers, impute
 from gapdrift.models.partition import (
     ROWS_PER_BIN,
-    ObservedBins,
     Partition,
     bins_of_others,
     default_n_bins,
@@ -31,7 +34,6 @@ from gapdrift.models.partition import (
 from gapdrift.persistence.records import expect, expect_shape, expecting, stored
 from gapdrift.results import BinFinding, DriftResult, FeatureFinding, Finding
 from gapdrift.tables.encoding import Encoded, encode, probe_rows
-from gapdrift.tables.histograms import HistogramAxis, count_cells, find_facts, fit_axes
 from gapdrift.tables.missingness import missing_rates
 from gapdrift.tables.schema import Schema, learn_schema
 
@@ -98,8 +100,8 @@ class FuzzyReference:
         A name in `TESTS`.
     has_missing : (input columns,) array of bool
         Whether a column has missing cells in the reference.
-    histogram_axes : tuple of HistogramAxis
-        By which cells are counted, to be shown and checked; they are not tested.
+    functions : Functions
+        By whose codes cells are counted, to be shown and checked; they are not tested.
     evidence : Evidence
         Evidence of the reference itself.
     origin : str
@@ -115,7 +117,7 @@ class FuzzyReference:
     top_q: int | None
     frequency_test: str
     has_missing: Mask
-    histogram_axes: tuple[HistogramAxis, ...]
+    functions: Functions
     evidence: Evidence
     origin: str
     notes: tuple[str, ...]
@@ -149,7 +151,7 @@ class FuzzyReference:
 
     def batch_statistics(self, _basis: Mapping[str, Vector] | None = None) -> FuzzyBatchStatistics:
         """What is compared of batches; it needs no basis."""
-        return FuzzyBatchStatistics(len(self.schema.columns))
+        return FuzzyBatchStatistics(self.functions)
 
     @property
     def n_bins(self) -> int:
@@ -159,7 +161,7 @@ class FuzzyReference:
     @property
     def missing_shares(self) -> tuple[float, ...]:
         """Share of missing cells of each column of the reference."""
-        return tuple((self.evidence.sums["missing"] / self.evidence.n_rows).tolist())
+        return tuple((Side(self.functions, self.evidence).missing / self.evidence.n_rows).tolist())
 
     def check_stored(self) -> None:
         """Check what was read from a file: the parts fit together, and distances can be measured."""
@@ -170,11 +172,8 @@ class FuzzyReference:
         expect(self.top_q is None or self.top_q > 0, "top_q from 1")
         expect(self.frequency_test in TESTS, f"a test among {', '.join(TESTS)}")
         expect_shape(self.has_missing, (n_columns,), "marks of missing values")
-        expect(len(self.histogram_axes) == n_columns, "a histogram for each column")
-        for axis, column in zip(self.histogram_axes, self.schema.columns, strict=True):
-            axis.check_fits(column)
-        shapes = {"weights": (n_bins,), "products": (n_bins, n_bins), "missing": (n_columns,)}
-        shapes |= {"cells": (sum(map(len, self.histogram_axes)),)}
+        self.functions.check_fits(self.schema)
+        shapes = {"weights": (n_bins,), "products": (n_bins, n_bins), "cells": (self.functions.starts[-1],)}
         shapes |= {"bin_totals": (n_bins, size), "bin_cells": (n_bins, size)}
         self.evidence.check_stored_sums(self.origin, shapes)
         self.distance.check_fits(n_columns, size, n_bins)
@@ -202,7 +201,8 @@ def fit_fuzzy_reference(table: Any, settings: FuzzySettings, rng: np.random.Gene
     notes = (*schema.notes, *notes, *completion_notes, *_bin_notes(partition, n_bins, settings))
     notes += _rate_notes(rows, schema) if settings.distance == "learned" else ()
     has_missing: Mask = np.any(rows.missing, axis=0)
-    origin = _fingerprint(schema, partition, distance, settings, rows)
+    functions = fit_functions(rows, schema)
+    origin = _fingerprint(schema, functions, partition, distance, settings, rows)
     uncounted = FuzzyReference(
         schema,
         partition,
@@ -211,7 +211,7 @@ def fit_fuzzy_reference(table: Any, settings: FuzzySettings, rng: np.random.Gene
         settings.top_q,
         settings.test,
         has_missing,
-        fit_axes(rows, schema),
+        functions,
         Evidence(0, {}),
         origin,
         notes,
@@ -325,10 +325,9 @@ def _count(reference: FuzzyReference, rows: Encoded, bins: Indices | None = None
     newly_missing = rows.missing.any(axis=0) & ~reference.has_missing
     names = [name for name, new in zip(reference.schema.names, newly_missing, strict=True) if new]
     notes = {f"Column {name!r} has missing values here but none in the reference." for name in names}
-    axes, owner = reference.histogram_axes, reference.schema.owner
-    sums = {"weights": weights, "products": products, "missing": rows.missing.sum(axis=0)}
-    sums |= {"cells": count_cells(rows, owner, axes), "bin_totals": totals, "bin_cells": cells}
-    return Evidence(len(rows), sums, reference.origin, rows.notes | notes, find_facts(rows, axes, owner))
+    sums = {"weights": weights, "products": products, "cells": count_cells(reference.functions, rows)}
+    sums |= {"bin_totals": totals, "bin_cells": cells}
+    return Evidence(len(rows), sums, reference.origin, rows.notes | notes, find_facts(reference.functions, rows))
 
 
 def _row_weights(reference: FuzzyReference, values: Matrix, missing: Mask) -> Matrix:
@@ -348,6 +347,7 @@ def _row_weights(reference: FuzzyReference, values: Matrix, missing: Mask) -> Ma
 
 def _fingerprint(
     schema: Schema,
+    functions: Functions,
     partition: Partition,
     distance: LearnedDistance | ImputedDistance,
     settings: FuzzySettings,
@@ -363,27 +363,25 @@ def _fingerprint(
     hidden[0] = True
     known = np.where(np.isnan(rows.values), 0.0, rows.values)[:FINGERPRINT_ROWS]
     probes = distance.to_centres(np.where(hidden[:, schema.owner], np.nan, known), hidden, partition.centres)
-    return hashlib.sha256(text.encode() + partition.centres.tobytes() + probes.tobytes()).hexdigest()[:16]
+    learned = functions.fingerprint() + partition.centres.tobytes() + probes.tobytes()
+    return hashlib.sha256(text.encode() + learned).hexdigest()[:16]
 
 
 def _feature_findings(reference: FuzzyReference, window: Evidence) -> tuple[FeatureFinding, ...]:
     """What is known of each column, untested; empty for a window without rows, which has no shares."""
     if not window.n_rows:
         return ()
-    own, axes = reference.evidence, reference.histogram_axes
-    sides = zip(sides_of(axes, own), sides_of(axes, window), strict=True)
-    after = window.sums["missing"] / window.n_rows
+    sides = [Side(reference.functions, evidence) for evidence in (reference.evidence, window)]
+    before, after = (side.missing / side.n_rows for side in sides)
     return tuple(
         FeatureFinding(
             column.name,
-            reference.missing_shares[index],
+            float(before[index]),
             float(after[index]),
             has_many=column.pooled,
-            observed_reference=own.n_rows - round(own.sums["missing"][index]),
-            observed_window=window.n_rows - round(window.sums["missing"][index]),
-            **column_facts(axis, *both),
+            **describe_column(column, *both),
         )
-        for index, (column, axis, both) in enumerate(zip(reference.schema.columns, axes, sides, strict=True))
+        for index, (column, *both) in enumerate(zip(reference.schema.columns, *map(counts_of, sides), strict=True))
     )
 
 
@@ -396,19 +394,18 @@ def _bin_findings(reference: FuzzyReference, window: Evidence, finding: Finding)
     contributions = finding.contributions or (None,) * len(reference.partition)
     observed = observe_bins(own.sums["bin_totals"], own.sums["bin_cells"])
     return tuple(
-        BinFinding(_describe_bin(observed, index, reference.schema), float(old), float(new), contribution)
-        for index, (old, new, contribution) in enumerate(zip(before, after, contributions, strict=True))
+        BinFinding(_describe_bin(means, reference.schema), float(old), float(new), contribution)
+        for means, old, new, contribution in zip(observed, before, after, contributions, strict=True)
     )
 
 
-def _describe_bin(observed: ObservedBins, number: int, schema: Schema) -> dict[str, float | str]:
+def _describe_bin(means: Vector, schema: Schema) -> dict[str, float | str]:
     """Observed cells of the rows in a bin, by column: their mean, or the category that is most frequent there."""
     described: dict[str, float | str] = {}
     for index, column in enumerate(schema.columns):
-        own = schema.owner == index
-        if column.kind == "empty" or not observed.is_seen[number][own].all():
+        entries = means[schema.owner == index]
+        if column.kind == "empty" or np.isnan(entries).any():
             continue
-        entries = observed.means[number][own]
         described[column.name] = (
             float(entries[0]) if column.kind == "number" else column.category_at(int(entries.argmax()))
         )
