@@ -3,6 +3,7 @@ import pandas as pd
 import pytest
 
 import gapdrift as gd
+from gapdrift.detectors.drift import labelled
 from gapdrift.detectors.reference import compare_all_rows
 
 
@@ -200,6 +201,14 @@ def test_other_rows_are_compared_as_they_were_counted(fitted, kind):
     assert beside.evidence_.sums["concept_corrections"] == fitted.evidence_.sums["concept_corrections"] == 1.0
     swapped = fitted.compared_with(fitted.count(window)).test(other).concept
     assert swapped.p_value == pytest.approx(compared.test(window).concept.p_value)
+
+
+def test_a_reference_is_learned_from_in_one_piece_and_counted_in_many(fitted, kind, monkeypatch):
+    monkeypatch.setattr(labelled, "ROWS_AT_ONCE", 100)
+    again = gd.DriftDetector(random_state=0, target="y").fit(draw(0, kind=kind))
+    assert again.evidence_.origin == fitted.evidence_.origin
+    for name, sums in fitted.evidence_.sums.items():
+        np.testing.assert_allclose(again.evidence_.sums[name], sums, rtol=1e-9, atol=1e-7, err_msg=name)
 
 
 def test_less_noise_than_in_other_rows_is_found():

@@ -79,8 +79,9 @@ class FactFinder:
 
 def find_facts(functions: Functions, rows: Encoded) -> Facts:
     """Facts about rows."""
-    finder = FactFinder(functions.owner, functions.is_number, axes=functions.axes)
+    finder = FactFinder(functions.owner, functions.is_number)
     finder.add(rows)
+    finder.add_new(rows.values, functions.axes)
     return finder.facts
 
 
