@@ -31,7 +31,10 @@ def test_one_test_shows_all_its_numbers(results):
 
 
 def test_what_a_test_does_not_have_is_left_empty(results):
-    parts = (gd.results.Finding("location", 12.5, 3, 0.01, 0.2), gd.results.Finding("dependence", None, None, 0.5, None))
+    parts = (
+        gd.results.Finding("location", 12.5, 3, 0.01, 0.2),
+        gd.results.Finding("dependence", None, None, 0.5, None),
+    )
     values = gd.results.Finding("values", None, None, 0.02, 0.3, parts=parts)
     page = Page(dataclasses.replace(results["drift"], values=values, missingness=None).to_html())
     whole, location, dependence = page.rows("tests")

@@ -9,7 +9,7 @@ from gapdrift.counting.evidence import Evidence
 from gapdrift.counting.functions import fit_functions
 from gapdrift.counting.regions import Regions
 from gapdrift.counting.sums import Side
-from gapdrift.detectors.drift.describing import (
+from gapdrift.detectors.describing import (
     NO_REGIONS,
     counts_of,
     describe_column,
