@@ -33,7 +33,7 @@ def main() -> None:
 
 
 def fit_detector(rows: Matrix, n_reference: int = N_REFERENCE) -> gd.DriftDetector:
-    """A detector with 32 bins that has counted some of these rows before, so that machine code is loaded."""
+    """A detector with 32 regions that has counted some of these rows before, so that machine code is loaded."""
     detector = gd.DriftDetector(random_state=0, n_bins=32).fit(draw(n_reference, 0)[1])
     detector.count(rows[:100_000])
     return detector

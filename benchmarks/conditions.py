@@ -34,7 +34,10 @@ Sides = tuple[Any, Any]
 CHUNK = 5
 N_CALM, N_DRIFT = 6_000, 1_500
 GAUSSIAN = Marginal("gaussian", 1.0)
-MIXED = tuple(Marginal(*each) for each in (("gaussian", 1.0), ("log-normal", 1.5), ("ordinal", 5), ("category", 4), ("zero-inflated", 0.5)))
+MIXED = tuple(
+    Marginal(*each)
+    for each in (("gaussian", 1.0), ("log-normal", 1.5), ("ordinal", 5), ("category", 4), ("zero-inflated", 0.5))
+)
 LAWS = {
     "equicorrelated": ((GAUSSIAN,) * 5, Dependence("equicorrelated", 0.5)),
     "bent": ((GAUSSIAN,) * 4, Dependence("bent", 0.8)),
@@ -81,7 +84,9 @@ def bars(shares: dict[str, Any], trials: int) -> list[Bar]:
     """Bars of calm cases and of drifts, each beside its own where nothing changes of what is missing."""
     calm = [name for name in shares if name.startswith("calm")]
     allowed = float(binom.ppf(1 - SURE, trials, 0.10)) / trials
-    found = [Bar(name, float(shares[name][0]), "<=", allowed, f"0.10 and the scatter of {trials} trials") for name in calm]
+    found = [
+        Bar(name, float(shares[name][0]), "<=", allowed, f"0.10 and the scatter of {trials} trials") for name in calm
+    ]
     for drift in DRIFTS[:2]:
         usual = shares.get(f"drift {drift}, unchanged")
         for gaps in list(GAPS)[1:]:

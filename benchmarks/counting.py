@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks._report import Bar, finish, left_out
 from benchmarks._timing import draw, in_turns
-from gapdrift.observed import counter
+from gapdrift.counting import counter
 from gapdrift.counting.functions import fit_functions
 from gapdrift.counting.regions import fit_regions
 from gapdrift.tables.encoding import encode

@@ -17,16 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from gapdrift.counting.counter import count
-from gapdrift.counting.evidence import Evidence
-from gapdrift.counting.fact_finder import find_facts
-from gapdrift.counting.functions import fit_functions
-from gapdrift.detectors.drift.batches import BatchStatistics
-from gapdrift.detectors.drift.reference import CATEGORY_RULE
-from gapdrift.detectors.usual import UsualJudge, usual_of
-from gapdrift.tables.encoding import encode
-from gapdrift.tables.frame import Table
-from gapdrift.tables.schema import learn_schema
+import gapdrift as gd
 
 YEARS, EVERY = 3, 3
 LEAST_FOUND, MOST_ALARMS, MOST_SURE_ALARMS = 0.95, 0.06, 0.02
@@ -60,34 +51,6 @@ FAULTS: dict[str, Fault] = {
 }
 
 
-class BatchDetector:
-    """A detector of weeks among weeks.
-
-    Parameters
-    ----------
-    weeks : list of DataFrame
-    """
-
-    def __init__(self, weeks: list[pd.DataFrame]) -> None:
-        table = Table.read(pd.concat(weeks))
-        self._schema = learn_schema(table, category_rule=CATEGORY_RULE)
-        rows = encode(table, self._schema, pool_singletons=True)
-        self._functions = fit_functions(rows, self._schema)
-        reference = Evidence(len(rows), count(self._functions, rows))
-        statistics = BatchStatistics(self._functions, BatchStatistics.basis_of(self._functions, reference))
-        labelled = ((str(place), self._count(week)) for place, week in enumerate(weeks))
-        usual = usual_of(labelled, statistics, None, "week")
-        self._judge = UsualJudge(usual, BatchStatistics(self._functions, usual.basis))
-
-    def _count(self, week: pd.DataFrame) -> Evidence:
-        rows = encode(Table.read(week), self._schema)
-        return Evidence(len(rows), count(self._functions, rows), facts=find_facts(self._functions, rows))
-
-    def p_value(self, week: pd.DataFrame) -> float:
-        """p-value of a week among the others."""
-        return self._judge.among(self._count(week)).p_value
-
-
 def stations() -> list[list[pd.DataFrame]]:
     """Whole weeks of each station."""
     folder = os.environ.get("GAPDRIFT_DATA")
@@ -107,12 +70,14 @@ def measure(seed: int) -> dict[str, list[float]]:
     for number, weeks in enumerate(stations()):
         n_first = 52 * YEARS
         reference, windows = weeks[:n_first:EVERY], weeks[n_first:]
-        detector, rng = BatchDetector(reference), np.random.default_rng([seed, number])
+        history = pd.concat(week.assign(week=place) for place, week in enumerate(reference))
+        detector = gd.DriftDetector(random_state=0).fit(history, batches="week")
+        rng = np.random.default_rng([seed, number])
         worst = pd.DataFrame([week.isna().mean() for week in reference]).max()
         columns = [str(name) for name in worst.index[worst <= SHARE_MISSING]]
         for week in windows:
             for name, fault in FAULTS.items():
-                found[name].append(detector.p_value(fault(week, columns, rng)))
+                found[name].append(detector.test(fault(week, columns, rng)).p_value)
     return found
 
 

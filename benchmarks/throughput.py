@@ -3,7 +3,7 @@
 Each measurement has a process of its own; what is compared runs in turns, and the fastest of several rounds counts.
 KMeans is scikit-learn's `KMeans.predict` with 32 clusters on the same rows without missing values. Groups (`--only`):
 
-- `count`: `count` of 1,000,000 x 20 rows, 32 bins, 20 % missing in ten columns, a reference of 100,000 rows: at most
+- `count`: `count` of 1,000,000 x 20 rows, 32 regions, 20 % missing in ten columns, a reference of 100,000 rows: at most
   2.5 times KMeans with the extra `fast` (numba), and at most 6 times in a process that cannot import numba;
 - `references`: the same per row with references of 500, 2,000 and 9,999 rows: at most 10 times KMeans;
 - `weather`: a row of the Australian weather (`GAPDRIFT_DATA`), 145,460 rows of 23 columns against 100,000 of them: at

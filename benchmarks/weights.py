@@ -10,6 +10,7 @@ Run ``python -m benchmarks.weights --seed 6000``.
 """
 
 import argparse
+from unittest.mock import patch
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,22 +20,22 @@ from benchmarks._report import Bar, finish
 from benchmarks._trials import add_arguments, run
 from benchmarks.grammar.drifts import FAMILIES, NAMING, DriftCase, drift_case
 from gapdrift.detectors.drift.reference import DriftReference
-from gapdrift.inference.combination import combine
-from gapdrift.inference.findings import value_parts
+from gapdrift.inference import findings
 
-# Weights of location, dependence, bins, distributions and interactions.
-CHOICES: dict[str, tuple[float, ...]] = {
-    "as they are": (),
-    "all equal": (1.0, 1.0, 1.0, 1.0, 1.0),
-    "observed cells less": (1.0, 1.0, 0.5, 0.4, 0.4),
-    "location first": (2.0, 1.0, 0.5, 1.0, 0.4),
-    "dependence first": (1.0, 2.0, 0.5, 1.0, 0.4),
-    "distributions first": (1.0, 1.0, 0.5, 2.0, 0.4),
-    "interactions like others": (1.0, 1.0, 0.5, 1.0, 1.0),
-    "bins half": (1.0, 1.0, 0.25, 1.0, 0.4),
-    "without bins": (1.0, 1.0, 0.0, 1.0, 0.4),
-    "dependence half": (1.0, 0.5, 0.25, 1.0, 0.25),
+CHOICES: dict[str, dict[str, float]] = {
+    "as they are": {},
+    "all equal": {"location": 1.0, "interactions": 1.0},
+    "location half": {"location": 0.5},
+    "location first": {"location": 2.0},
+    "without location": {"location": 0.0},
+    "dependence first": {"dependence": 2.0},
+    "dependence half": {"dependence": 0.5},
+    "distributions first": {"distributions": 2.0},
+    "distributions half": {"distributions": 0.5},
+    "interactions like others": {"interactions": 1.0},
 }
+"""Weights that differ from those of `gapdrift.inference.findings.WEIGHTS`."""
+
 MARGIN = 0.02
 LEVEL = 0.05
 
@@ -50,12 +51,11 @@ def weighted(detector: gd.DriftDetector, window: object) -> list[float]:
     """p-value of the values of a window by each choice."""
     reference = detector.reference_
     assert isinstance(reference, DriftReference)
-    parts = value_parts(reference.comparison(detector.count(window)))
+    comparison = reference.comparison(detector.count(window))
     found = []
     for weights in CHOICES.values():
-        chosen = [(part, weights[place] if weights else own) for place, (part, own, _) in enumerate(parts)]
-        both = combine("values", [(part, weight) for part, weight in chosen if weight > 0.0])
-        found.append(1.0 if both is None else both.p_value)
+        with patch.dict(findings.WEIGHTS, weights):
+            found.append(findings.values_finding(comparison).p_value)
     return found
 
 

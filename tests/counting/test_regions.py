@@ -34,7 +34,7 @@ def test_distances_are_exact_where_they_are_largest():
     """300 columns at opposite ends: one step in one column decides."""
     centres = np.full((MAX_REGIONS, 300), 80)
     centres[-1, 0] = 79
-    regions = Regions(centres)
+    regions = Regions(centres, centres > 0)
     squares = np.add.reduce(centres**2, axis=1)[:, None].astype(np.float32)
     weights = (-2.0 * regions.centres).astype(np.float32), squares
     scores = np.full((300, 2), -80.0, dtype=np.float32)
@@ -74,4 +74,4 @@ def test_one_region_for_every_50_rows_by_default(n_rows, n_regions):
 @pytest.mark.parametrize("centres", [np.zeros((0, 2)), np.full((2, 2), 81), np.zeros(3), np.zeros((300, 1))])
 def test_centres_that_make_no_sense_are_refused(centres):
     with pytest.raises(StorageError):
-        Regions(centres.astype(np.intp)).check_stored()
+        Regions(centres.astype(np.intp), np.ones(centres.shape, dtype=bool)).check_stored()

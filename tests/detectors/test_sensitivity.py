@@ -3,7 +3,9 @@ import pytest
 
 import gapdrift as gd
 from gapdrift.cli import main
-from gapdrift.detectors.drift.sensitivity import WindowSimulator
+from gapdrift.counting.sums import Side
+from gapdrift.detectors.drift.sensitivity import Windows
+from gapdrift.inference.batches import BatchTable
 
 
 def draw(n_rows, rng, shift=0.0):
@@ -53,14 +55,6 @@ def test_batches_that_differ_hide_changes(planned):
     assert "beyond the usual variation of 12 batches" in found.summary()
 
 
-def test_categories_that_depend_on_numbers_and_on_each_other():
-    reference = gd.DriftDetector(random_state=0).fit(gd.datasets.stations(800, rng=0)).reference_
-    simulator, rng = WindowSimulator(reference, None, 400), np.random.default_rng(4)
-    p_values = [reference.test(reference.count(simulator.draw(lambda *_: None, rng)), 0.05).p_value for _ in range(30)]
-    # Categories drawn on their own alarmed in nine of ten windows.
-    assert np.mean(np.array(p_values) < 0.05) < 0.25
-
-
 def test_categories_and_wrong_settings():
     rng = np.random.default_rng(3)
     detector = gd.DriftDetector(random_state=0).fit({"kind": rng.choice(["a", "b"], 300)})
@@ -80,19 +74,6 @@ def test_categories_and_wrong_settings():
             detector.sensitivity(**{"n_rows": 100, **wrong})
 
 
-def test_windows_without_a_change_differ_from_the_reference_as_other_samples_do():
-    rng = np.random.default_rng(5)
-    rows = np.column_stack([rng.poisson(9, 400), rng.random(400), np.round(rng.normal(size=400), 1)]).astype(float)
-    reference = gd.DriftDetector(random_state=0).fit(rows).reference_
-    simulator = WindowSimulator(reference, None, 300)
-    drawn = [simulator.draw(lambda *_: None, rng) for _ in range(40)]
-    p_values = np.array([reference.test(reference.count(window), 0.05).p_value for window in drawn])
-    # Counts between which numbers were drawn alarmed in all windows; windows drawn from the reference itself in none.
-    assert (p_values < 0.05).mean() < 0.25
-    assert (p_values < 0.5).mean() > 0.2
-    assert all(np.array_equal(window.values[:, 0], np.rint(window.values[:, 0])) for window in drawn)
-
-
 def test_the_correlation_with_a_column_asked_for(detector):
     (x,) = detector.sensitivity(150, columns=["x"], changes=["correlation"], partner="y").columns
     assert (x.partner, x.shift, x.missing) == ("y", None, None)
@@ -105,3 +86,96 @@ def test_the_command(tmp_path, capsys):
         main(["plan", str(tmp_path / "x.gapdrift"), "--rows", "50"])
     assert left.value.code == 0
     assert "A window of 50 rows finds" in capsys.readouterr().out
+
+
+def mixed(rng, n_rows):
+    x, noise = rng.normal(size=(2, n_rows))
+    y = np.where(rng.random(n_rows) < 0.2, np.nan, np.exp(0.8 * x + 0.6 * noise))
+    stars = np.clip(np.rint(3.0 + x), 1.0, 5.0)
+    kind = np.where(x + rng.normal(size=n_rows) > 0.5, "a", np.where(rng.random(n_rows) < 0.5, "b", "c"))
+    return {"x": 50.0 + 10.0 * x, "y": y, "stars": stars, "kind": kind.astype(object)}
+
+
+def nothing(*_):
+    """Leave a window as it is."""
+
+
+@pytest.fixture(scope="module")
+def reference():
+    return gd.DriftDetector(random_state=0).fit(mixed(np.random.default_rng(0), 600)).reference_
+
+
+@pytest.fixture(scope="module")
+def windows(reference):
+    return Windows(reference.functions, reference.evidence, 200, reference.regions)
+
+
+def test_windows_have_the_shares_rates_and_correlations_of_the_reference(reference, windows):
+    functions, rng = windows.functions, np.random.default_rng(2)
+    drawn = sum([windows.draw(nothing, rng) for _ in range(200)])
+    one, two = Side(functions, reference.evidence), Side(functions, drawn)
+    assert two.missing / two.n_rows == pytest.approx(one.missing / one.n_rows, abs=0.01)
+    for place in range(4):
+        before, after = one.cells(place), two.cells(place)
+        if not functions.is_number[place]:
+            assert after / after.sum() == pytest.approx(before / before.sum(), abs=0.01)
+        assert not after[before == 0].any()
+    spreads = [np.sqrt(np.maximum(np.diag(side.covariance), 1.0)) for side in (one, two)]
+    before, after = (
+        side.covariance / np.outer(spread, spread) for side, spread in zip((one, two), spreads, strict=True)
+    )
+    n_columns = len(functions.columns)
+    assert np.abs(before - after)[:n_columns, :n_columns].max() < 0.1
+
+
+def test_windows_without_a_change_alarm_as_others_do(reference, windows):
+    rng = np.random.default_rng(3)
+    p_values = np.array([reference.p_value(windows.draw(nothing, rng)) for _ in range(60)])
+    assert (p_values < 0.05).mean() < 0.15
+    assert (p_values < 0.5).mean() > 0.3
+
+
+def test_a_shift_moves_means_and_leaves_rounded_numbers_rounded(windows):
+    rng, functions = np.random.default_rng(5), windows.functions
+    for place, amount in ((0, 3.0), (2, 0.4)):
+        column = windows.columns[place]
+        means = []
+        for change in (nothing, windows.shifted(place, amount)):
+            drawn = Side(functions, sum([windows.draw(change, rng) for _ in range(100)])).cells(place)
+            middles = column.middles
+            if place == 2:
+                # Beyond the last number a rounded one is the next.
+                middles = np.rint(
+                    np.where(np.arange(len(drawn)) > column.axis.codes_of(np.array([5.0]))[0], 6.0, middles)
+                )
+            means.append(float(drawn @ middles / drawn.sum()))
+        assert means[1] - means[0] == pytest.approx(amount, rel=0.15)
+
+
+def test_windows_of_batches_have_the_means_and_rates_of_one_of_them(reference):
+    functions, rng = reference.functions, np.random.default_rng(6)
+    location = np.zeros((20, len(functions.columns)))
+    location[:, 0] = 0.5 * rng.normal(size=20)
+    location[3] = np.inf
+    missing = np.tile([0.1, 0.2, 0.0, 0.0], (20, 1))
+    batches = BatchTable(np.full(20, 400.0), np.zeros((20, 0)), {"location": location, "missing": missing}, ("",) * 20)
+    windows = Windows(functions, reference.evidence, 400, batches=batches)
+    sides = [Side(functions, windows.draw(nothing, rng)) for _ in range(60)]
+    assert np.std([side.means[0] / 32.0 for side in sides]) == pytest.approx(0.5, abs=0.15)
+    assert np.mean([side.missing[0] for side in sides]) == pytest.approx(40.0, abs=3.0)
+
+
+def test_tables_of_any_kind():
+    rng = np.random.default_rng(7)
+    detector = gd.DriftDetector(random_state=0).fit(
+        {
+            "constant": np.where(rng.random(90) < 0.3, np.nan, 1.5),
+            "empty": np.full(90, np.nan),
+            "kind": list("abc") * 30,
+        }
+    )
+    constant, empty, kind = detector.sensitivity(50).columns
+    assert constant.shift is constant.partner is empty.shift is None
+    assert (empty.missing_before, empty.missing) == (1.0, None)
+    assert constant.missing > constant.missing_before > 0.0
+    assert kind.shift > 0.1

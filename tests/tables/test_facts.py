@@ -106,10 +106,11 @@ def test_machine_code_finds_the_same_facts():
     known[:, 3] = known[:, 3] > 0.0
     reference = gd.DriftDetector(random_state=0).fit(known).reference_
     functions = reference.functions
-    finders = [FactFinder(functions.owner, functions.is_number, part, functions.axes) for part in (None, code)]
+    finders = [FactFinder(functions.owner, functions.is_number, part) for part in (None, code)]
     for finder in finders:
         for part in np.array_split(rows, 3):
             finder.add(part)
+            finder.add_new(part, functions.axes)
     plain, compiled = (finder.facts for finder in finders)
     assert plain.tallies == compiled.tallies and any(plain.tallies)
     for name in ("smallest", "largest", "hashes", "copies"):

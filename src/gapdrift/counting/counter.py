@@ -111,11 +111,14 @@ def count_table(
     def evidence(n_rows: int, chunks: Iterable[Encoded | Matrix], notes: Set[str]) -> Evidence:
         code = machine_code(n_rows)
         counter = Counter(functions, regions, code)
-        finder = FactFinder(functions.owner, functions.is_number, code, functions.axes)
+        finder = FactFinder(functions.owner, functions.is_number, code)
         for chunk in chunks:
             for part in _parts(chunk, CHUNK):
                 finder.add(part)
+                n_new = counter.sums["cells"][functions.new].sum()
                 counter.add(part)
+                if counter.sums["cells"][functions.new].sum() > n_new:
+                    finder.add_new(part.values if isinstance(part, Encoded) else part, functions.axes)
         return Evidence(n_rows, counter.sums, origin, frozenset(notes), finder.facts)
 
     if isinstance(table, Encoded):

@@ -30,16 +30,13 @@ class FactFinder:
     is_number : (input columns,) array of bool
     code : module, optional
         `gapdrift.counting.compiled`.
-    axes : sequence of Axis
-        Of each input column, if new ones of few numbers are counted.
     """
 
-    def __init__(self, owner: Indices, is_number: Mask, code: Any = None, axes: Sequence[Axis] = ()) -> None:
+    def __init__(self, owner: Indices, is_number: Mask, code: Any = None) -> None:
         self._is_number, self._places = is_number, np.flatnonzero(is_number[owner])
         self._mixed = mixers(len(is_number))[is_number]
         self._scan = scan_numbers if code is None else code.scan_numbers
-        self._few = [(place, axis) for place, axis in enumerate(axes) if len(axis.single)]
-        self._first = np.searchsorted(owner, np.arange(len(is_number)))
+        self._owner = owner
         self.facts: Facts = empty_facts(len(is_number))
 
     def add(self, rows: Encoded | Matrix) -> None:
@@ -57,14 +54,18 @@ class FactFinder:
             self._add_tallies(rows.tallies)
         self._add_numbers(rows.values, rows.codes.copy(), rows.missing[:, ~self._is_number].sum(axis=1))
 
+    def add_new(self, values: Matrix, axes: Sequence[Axis]) -> None:
+        """Add numbers of some rows that are none of the few ones of the reference."""
+        first = np.searchsorted(self._owner, np.arange(len(axes)))
+        few = {place: axis for place, axis in enumerate(axes) if len(axis.single)}
+        new = {place: axis.tally_new(values[:, first[place]]) for place, axis in few.items()}
+        self._add_tallies([new.get(place, {}) for place in range(len(axes))])
+
     def _add_tallies(self, tallies: Sequence[Tally]) -> None:
         self.facts = replace(self.facts, tallies=tuple(map(add_tallies, self.facts.tallies, tallies)))
 
     def _add_numbers(self, values: Matrix, codes: Codes, n_missing: Indices) -> None:
         """Add rows of which it is known what categories add to their hashes, and how many of these are missing."""
-        if self._few:
-            new = {place: axis.tally_new(values[:, self._first[place]]) for place, axis in self._few}
-            self._add_tallies([new.get(place, {}) for place in range(len(self._is_number))])
         smallest, largest = self.facts.smallest.copy(), self.facts.largest.copy()
         ends = smallest[self._is_number], largest[self._is_number]
         self._scan(values, self._places, self._mixed, *ends, codes, n_missing)
@@ -78,8 +79,9 @@ class FactFinder:
 
 def find_facts(functions: Functions, rows: Encoded) -> Facts:
     """Facts about rows."""
-    finder = FactFinder(functions.owner, functions.is_number, axes=functions.axes)
+    finder = FactFinder(functions.owner, functions.is_number)
     finder.add(rows)
+    finder.add_new(rows.values, functions.axes)
     return finder.facts
 
 

@@ -147,11 +147,16 @@ class Axis:
         codes[unknown] = self.edges.searchsorted(numbers[unknown], side="right")
         return codes
 
+    @cached_property
+    def is_new(self) -> Mask:
+        """Whether a code, that of missing cells last, is that of numbers beside the few ones of the reference."""
+        found = np.full(self.n_codes + 1, len(self.single) > 0)
+        found[[*self.codes_of(self.single), -1]] = False
+        return found
+
     def tally_new(self, numbers: Vector) -> dict[str, int]:
         """Count of each number that is none of the few ones of the reference."""
-        is_new = np.ones(self.n_codes + 1, dtype=bool)
-        is_new[[*self.codes_of(self.single), -1]] = False
-        found, counts = np.unique(numbers[is_new[self.codes_of(numbers)]], return_counts=True)
+        found, counts = np.unique(numbers[self.is_new[self.codes_of(numbers)]], return_counts=True)
         return dict(zip(map(number_as_category, found.tolist()), counts.tolist(), strict=True))
 
     def check_stored(self) -> None:
@@ -203,6 +208,11 @@ class Functions:
     def starts(self) -> Indices:
         """Where the codes of each column begin among those of all, with the code of missing cells; and the end."""
         return np.cumsum([0, *(axis.n_codes + 1 for axis in self.axes)])
+
+    @cached_property
+    def new(self) -> Indices:
+        """Places of codes of numbers beside the few ones of the reference, among those of all."""
+        return np.flatnonzero(np.concatenate([axis.is_new for axis in self.axes]))
 
     @cached_property
     def columns(self) -> Indices:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gapdrift._typing import Indices
+from gapdrift._typing import Indices, Mask
 from gapdrift.counting.functions import LARGEST_STEP, Functions
 from gapdrift.models.partition import fit_partition
 from gapdrift.persistence.records import expect, expect_range, expect_shape, stored
@@ -27,6 +27,9 @@ DEFAULT_REGIONS = 20
 MAX_REGIONS = 256
 """Regions, at most: their numbers have 8 bits."""
 
+MIN_CELLS = 5
+"""Observed cells of a column in a region below which nothing is said of them."""
+
 MAX_FITTED_ROWS = 4_096
 """Rows of the reference that regions are learned from, at most."""
 
@@ -40,9 +43,12 @@ class Regions:
     ----------
     centres : (regions, columns) array of int
         In steps of u, of the matrix columns in `Functions.columns`.
+    known : (regions, columns) array of bool
+        Whether enough cells were observed in a region to say where they lie.
     """
 
     centres: Indices
+    known: Mask
 
     def __len__(self) -> int:
         """Return the number of regions."""
@@ -53,6 +59,7 @@ class Regions:
         expect_shape(self.centres, (-1, -1), "centres of regions")
         expect(1 <= len(self.centres) <= MAX_REGIONS, f"up to {MAX_REGIONS} regions")
         expect_range(self.centres, -LARGEST_STEP, LARGEST_STEP + 1, "centres of regions")
+        expect_shape(self.known, self.centres.shape, "what is known of regions")
 
     def check_fits(self, functions: Functions) -> None:
         """Check that what was read from a file belongs to these functions."""
@@ -110,7 +117,7 @@ def fit_regions(functions: Functions, codes: NDArray[np.uint16], n_regions: int,
     """
     n_rows, n_columns = codes.shape[1], len(functions.columns)
     if not n_columns:
-        return Regions(np.zeros((1, 0), dtype=np.intp))
+        return Regions(np.zeros((1, 0), dtype=np.intp), np.zeros((1, 0), dtype=bool))
     chosen = rng.choice(n_rows, min(n_rows, MAX_FITTED_ROWS), replace=False)
     values, observed = functions.values(codes[:, np.sort(chosen)])
     scores = values[:, :n_columns].astype(float)
@@ -118,4 +125,5 @@ def fit_regions(functions: Functions, codes: NDArray[np.uint16], n_regions: int,
     member = partition.distances(scores).argmin(axis=1) == np.arange(len(partition))[:, None]
     n_observed = member.astype(float) @ observed[:, functions.function_owner[:n_columns]]
     centres = np.rint(member.astype(float) @ scores / np.maximum(n_observed, 1.0))
-    return Regions(np.unique(centres.astype(np.intp), axis=0))
+    centres, first = np.unique(centres.astype(np.intp), axis=0, return_index=True)
+    return Regions(centres, n_observed[first] >= MIN_CELLS)

@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gapdrift._typing import Vector
+from gapdrift._typing import Indices, Mask, Vector
 from gapdrift.counting.evidence import Evidence
 from gapdrift.counting.functions import CATEGORY_STEPS, STEPS, Axis, Functions
+from gapdrift.counting.regions import Regions
 from gapdrift.counting.sums import Side
 from gapdrift.inference.findings import holm
 from gapdrift.results import BinFinding, Histogram
@@ -220,15 +221,14 @@ def _shares(side: ColumnCounts, limits: Vector) -> tuple[float, ...]:
 
 
 def describe_regions(
-    schema: Schema, centres: Sequence[Vector], sides: tuple[Side, Side], missing_p_values: Vector
+    schema: Schema, regions: Regions, sides: tuple[Side, Side], missing_p_values: Vector
 ) -> tuple[tuple[BinFinding, ...], tuple[str, ...]]:
     """Shares of the rows in each region, and what its rows are like; none, and a note, where missing rates changed.
 
     Parameters
     ----------
     schema : Schema
-    centres : (regions, matrix columns) array
-        Of `Functions.columns`, in steps of u.
+    regions : Regions
     sides : pair of Side
         Of reference and window, with the sums "regions".
     missing_p_values : (input columns,) array
@@ -244,8 +244,8 @@ def describe_regions(
     surprise = (after - before) ** 2 / np.maximum(pooled * (1.0 - pooled) * (1.0 / m + 1.0 / n), 1e-12)
     columns, functions = counts_of(sides[0]), sides[0].functions
     found = []
-    for place, centre in enumerate(centres):
-        values, words = _in_words(schema, functions, columns, centre)
+    for place, (centre, known) in enumerate(zip(regions.centres, regions.known, strict=True)):
+        values, words = _in_words(schema, functions, columns, centre, known)
         found.append(BinFinding(values, float(before[place]), float(after[place]), float(surprise[place]), words))
     return tuple(found), ()
 
@@ -259,13 +259,14 @@ def category_at(schema: Schema, functions: Functions, place: int) -> str:
 
 
 def _in_words(
-    schema: Schema, functions: Functions, columns: Sequence[ColumnCounts], centre: Vector
+    schema: Schema, functions: Functions, columns: Sequence[ColumnCounts], centre: Indices, known: Mask
 ) -> tuple[dict[str, float | str], str]:
     """Values of a region by column, and the columns that set it apart, in words."""
     values: dict[str, float | str] = {}
     apart: list[tuple[float, str]] = []
     owner = functions.owner[functions.columns]
-    for place in np.unique(owner).tolist():
+    # The reference of a monitor that adapts may have no value of a column that regions were learned from.
+    for place in (each for each in np.unique(owner[known]).tolist() if columns[each].n_observed):
         mine = np.flatnonzero(owner == place)
         largest = int(mine[centre[mine].argmax()])
         away, name = float(centre[largest]), schema.names[place]
@@ -280,4 +281,5 @@ def _in_words(
             about = format_number_within(value, own.largest - own.smallest)
             apart.append((abs(away) / STEPS, f"{shorten(name)} {'high' if away > 0 else 'low'} (about {about})"))
     notable = sorted((each for each in apart if each[0] >= NOTABLE), key=lambda each: -each[0])[:MAX_WORDS]
-    return values, ", ".join(words for _, words in notable) or "near the middle of every column"
+    middle = "near the middle of every column" if values else ""
+    return values, ", ".join(words for _, words in notable) or middle

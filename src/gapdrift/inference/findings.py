@@ -9,7 +9,7 @@ from gapdrift._typing import Indices, Mask, Vector
 from gapdrift.inference.blocks import largest
 from gapdrift.inference.combination import N_DRAWS, Component, combine, sidak, sidak_all
 from gapdrift.inference.comparison import Comparison
-from gapdrift.inference.missingness import patterns, rate_p_values, rates_together, smallest_rate
+from gapdrift.inference.missingness import patterns, rate_of_all, rate_p_values, rates_together, smallest_rate
 from gapdrift.inference.pearson import SMALLEST_P
 from gapdrift.inference.products import correlations, fisher
 from gapdrift.results import Finding
@@ -80,7 +80,11 @@ def missingness_finding(comparison: Comparison) -> Finding | None:
     together = rates_together(sides)
     rates = [side.missing / side.n_rows for side in sides]
     tests: dict[str, Tests] = {
-        "rates": [("largest", smallest), ("together", None if together is None else together.p_value)],
+        "rates": [
+            ("largest", smallest),
+            ("together", None if together is None else together.p_value),
+            ("all", rate_of_all(sides)),
+        ],
         "patterns": [("largest", patterns(sides))],
         "conditions": [("largest", changed.single), ("together", changed.together)],
     }

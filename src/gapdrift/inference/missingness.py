@@ -32,6 +32,7 @@ __all__ = [
     "conditions",
     "patterns",
     "pooled_variance",
+    "rate_of_all",
     "rate_p_values",
     "rates_together",
     "smallest_rate",
@@ -102,6 +103,21 @@ def rates_together(sides: tuple[Side, Side]) -> Moments | None:
     return whitened_sum(
         scores, np.where(used, weights, 0.0), correlation, float(sides[0].n_rows + sides[1].n_rows), 0.0
     )
+
+
+def rate_of_all(sides: tuple[Side, Side]) -> float | None:
+    """p-value of the number of missing cells of all columns: rates too rare for a sum of squares add up.
+
+    Cells of a row that go missing together count for as many fewer as the variance of their number is larger.
+    """
+    _, covariance, _ = _moments_of(sides)
+    own = float(np.trace(covariance))
+    if np.count_nonzero(np.diag(covariance)) < 2:
+        return None
+    size = own / max(float(covariance.sum()), own)
+    before, after = (np.array([size * np.trace(side.together)]) for side in sides)
+    m, n = (float(size * len(covariance) * side.n_rows) for side in sides)
+    return float(mid_p(before, after, m, n)[0])
 
 
 def patterns(sides: tuple[Side, Side]) -> float | None:

@@ -287,16 +287,17 @@ class PairFinding:
 @stored
 @dataclass(frozen=True)
 class BinFinding:
-    """Finding about one bin, a region of similar rows: its shares of the rows, and what it adds to the statistic.
+    """Finding about one bin, a region of similar rows: its shares of the rows, and how far they differ.
 
     Parameters
     ----------
     centre : mapping of str to float or str
-        Observed cells of the reference's rows in it, by column: a mean, or the category that is most frequent or most
-        raised. A column of which these rows have fewer than five observed cells is left out.
+        Observed cells of the reference's rows in it, by column: a typical number, or the category that is most raised.
+        A column of which these rows have fewer than five observed cells is left out.
     share_reference, share_window : float
     contribution : float or None
-        What the bin adds to the statistic; None if no test was possible.
+        Square of the standardised difference of the shares, or what the bin adds to the statistic where bins are
+        tested (MDLFWF); None if no test was possible.
     description : str
         What sets the bin apart, in words about these cells.
 
@@ -335,6 +336,7 @@ class DriftResult:
     features : tuple of FeatureFinding
         One for each input column that was compared, in the order of the table.
     bins : tuple of BinFinding
+        Of DriftDetector they explain and test nothing, and there are none where missing rates clearly changed.
     warnings : tuple of str
         Sentences about anything that was ignored, replaced or doubtful.
     settings : mapping of str to plain values

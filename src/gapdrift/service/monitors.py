@@ -273,8 +273,8 @@ def _value_of(moment: Moment) -> int:
 def normal_from_span(detector: ReferenceDetector, span: Span, words: str) -> bytes:
     """File of a reference that takes the rows of a span for normal.
 
-    What was learned from the first reference (scores, bins, variances) stays; the sums that windows are compared with
-    are those of the span.
+    What was learned from the first reference, such as codes of cells and how sums vary by chance, stays; the sums that
+    windows are compared with are those of the span.
     """
     if span.evidence.n_rows < 2:
         raise InputError("The span has fewer than two rows, which are too few for a reference.")

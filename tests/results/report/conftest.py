@@ -53,7 +53,7 @@ def wide_result(n_columns, name="column {}"):
         )
         for place in range(n_columns)
     )
-    parts = tuple(gd.results.Finding(part, 12.0, 3, 1e-10, 0.4) for part in ("location", "dependence", "bins"))
+    parts = tuple(gd.results.Finding(part, 12.0, 3, 1e-10, 0.4) for part in ("location", "dependence", "distributions"))
     values = gd.results.Finding("values", None, None, 1e-10, 0.9, parts=parts)
     centre = dict.fromkeys((feature.name for feature in features), 1.0)
     bins = tuple(gd.results.BinFinding(centre, 0.05, float(share), 3.0) for share in rng.dirichlet(np.ones(20)))

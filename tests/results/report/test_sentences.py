@@ -87,7 +87,7 @@ def test_how_sure(results):
 
 def test_in_what_the_values_differ(results):
     words = to_plain_text(say_what_differs(results["drift"]))
-    assert "spread and how columns are related" in words.split("No clear change")[0]
+    assert "how two columns go together" in words.split("No clear change")[0]
 
 
 def test_headline_and_summary_agree(results):

@@ -19,8 +19,8 @@ def test_lines_say_what_is_there():
 
 
 def test_parts_are_in_one_line():
-    parts = (gd.results.Finding("location", None, None, 0.02, 0.1), gd.results.Finding("bins", 3.0, 2, 0.5, None))
-    assert "Chi: p = 0.01 (location p = 0.02, bins p = 0.5)." in render_summary(
+    parts = (gd.results.Finding("location", None, None, 0.02, 0.1), gd.results.Finding("dependence", 3.0, 2, 0.5, None))
+    assert "Chi: p = 0.01 (location p = 0.02, dependence p = 0.5)." in render_summary(
         with_values(None, None, 0.01, None, parts=parts)
     )
 

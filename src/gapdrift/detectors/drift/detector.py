@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 
 from gapdrift._random import RandomState, as_rng
 from gapdrift._validation import check_columns, check_count, check_nonnegative, check_share
+from gapdrift.counting.evidence import Evidence
 from gapdrift.counting.regions import MAX_REGIONS
 from gapdrift.detectors.drift.labelled import LabelledReference, fit_labelled_reference
 from gapdrift.detectors.drift.reference import (
@@ -202,10 +203,11 @@ class DriftDetector(ReferenceDetector):
 
         Notes
         -----
-        Takes seconds for each column. Windows have jointly normal scores with the correlations of the reference, cells
-        are missing at random, and rounded numbers stay rounded when their mean is changed. The power is that over the
-        references that this one might have been: each window is drawn from a truth that differs from the reference as
-        another sample of its size would, since the mean of 500 rows is itself known to 0.04 standard deviations only.
+        Takes seconds for each column. Windows are drawn by normal scores with the correlations of the observed cells,
+        and what those do not tell is added to the sums. Rounded numbers stay rounded when their mean is changed. The
+        power is that over the references that this one might have been: each window is drawn from a truth that differs
+        from the reference as another sample of its size would, since the mean of 500 rows is itself known to 0.04
+        standard deviations only.
 
         Examples
         --------
@@ -225,16 +227,21 @@ class DriftDetector(ReferenceDetector):
         if not isinstance(self.reference_, DriftReference):
             raise InputError("The sensitivity of a detector with a target is not known: fit one without target for it.")
         reference = self.reference_
-        windows = Windows(reference.functions, reference.evidence, size)
+        batches = None if self.usual_ is None else self.usual_.table
+        windows = Windows(reference.functions, reference.evidence, size, reference.regions, batches)
         other = None if partner is None else self._places_of([partner], "partner")[0]
         seed = zlib.crc32(reference.evidence.origin.encode())
         wanted = Wanted(check_share("power", power), rate, _check_changes(changes), other, seed)
+
+        def p_value_of(window: Evidence) -> float:
+            return reference.p_value(window) if batches is None else self.test(window, alpha=rate).p_value
+
         found = []
         for column in self._places_of(columns):
-            found.append(column_sensitivity(windows, reference.p_value, self.schema_.names, column, wanted))
+            found.append(column_sensitivity(windows, p_value_of, self.schema_.names, column, wanted))
             if progress is not None:
                 progress()
-        n_batches = None if self.usual_ is None else len(self.usual_.table)
+        n_batches = None if batches is None else len(batches)
         return Sensitivity(size, wanted.power, rate, n_batches, tuple(found))
 
     def _places_of(self, columns: Sequence[str] | None, setting: str = "columns") -> list[int]:

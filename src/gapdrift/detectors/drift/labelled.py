@@ -256,7 +256,7 @@ def fit_labelled_reference(table: Any, settings: DriftSettings, rng: np.random.G
     labelled = np.flatnonzero(~source.column(name).missing)
     if len(labelled) > MAX_LEARNED:
         labelled = np.sort(rng.choice(labelled, MAX_LEARNED, replace=False, shuffle=False))
-    (rows,) = _parts(source.take(labelled), schema, place, pool_singletons=True)
+    rows = _apart(encode(source.take(labelled), schema, pool_singletons=True), schema, place)
     label = fit_functions(rows.label, Schema((schema.columns[place],), (), schema.named))
     known = _labelled(covariates.functions, label, rows)
     model, sums = fit_concept(covariates.functions, *known, rng, is_number=bool(label.is_number[0])) or (None, {})

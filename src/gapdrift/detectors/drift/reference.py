@@ -242,7 +242,7 @@ def _test(reference: DriftReference, window: Evidence, alpha: float) -> DriftRes
     alone = np.array([1.0 if test is None else test.p_value for test in comparison.columns])
     products = [(*each.functions, each.p_values) for each in (comparison.pairs, comparison.others)]
     regions, region_notes = describe_regions(
-        reference.schema, reference.regions.centres, comparison.sides, rate_p_values(comparison.sides)
+        reference.schema, reference.regions, comparison.sides, rate_p_values(comparison.sides)
     )
     return DriftResult(
         drift,

@@ -11,7 +11,7 @@ from scipy.special import ndtr, ndtri
 from gapdrift._typing import Indices, Matrix, Vector
 from gapdrift.counting.counter import Counter
 from gapdrift.counting.evidence import Evidence
-from gapdrift.counting.functions import Functions
+from gapdrift.counting.functions import CATEGORY_STEPS, STEPS, Functions
 from gapdrift.counting.regions import Regions
 from gapdrift.counting.sums import Side
 from gapdrift.detectors.describing import ColumnCounts, counts_of
@@ -129,6 +129,15 @@ class Windows:
             chance = (squares[name] - total[name] ** 2) * (share + 1.0 / N_UNCHANGED)
             found[name] = away * np.maximum(1.0 - chance / np.maximum(away**2, 1e-9), 0.0)
         return found
+
+    def _effects(self, batches: BatchTable, weights: Matrix) -> tuple[Matrix, Matrix]:
+        """Mean scores of batches less those of all, without what chance explains; and missing rates."""
+        is_number = self.functions.is_number[self.functions.owner[self.functions.columns]]
+        known = np.isfinite(batches.blocks["location"])
+        means = np.where(known, batches.blocks["location"], 0.0) * np.where(is_number, STEPS, CATEGORY_STEPS)
+        away = np.where(known, means - means.sum(axis=0) / np.maximum(known.sum(axis=0), 1), 0.0) @ weights.T
+        by_chance = np.mean(1.0 / batches.n_rows) / np.maximum(away.var(axis=0), 1e-9)
+        return away * np.sqrt(np.maximum(1.0 - by_chance, 0.0)), batches.blocks["missing"]
 
     def draw(self, change: Change, rng: np.random.Generator) -> Evidence:
         """Evidence of one window with a change."""

@@ -42,16 +42,16 @@ SIDES: dict[Side, str] = {
 """What each side is called in sentences."""
 
 ASPECTS = {
-    "location": "typical values",
-    "dependence": "spread and how columns are related",
-    "bins": "the mix of rows",
+    "location": "where values lie",
+    "dependence": "how two columns go together",
+    "interactions": "bent relations and those of three columns",
     "distributions": "distributions of single columns",
-    "interactions": "relations that are not straight lines",
-    "products": "spread and how columns are related",
     "scales": "spread",
-    "associations": "how well columns follow each other",
-    "correlations": "how pairs of columns are related",
-    "columns": "distributions of single columns",
+    "outside": "values beyond all that batches have had",
+    "associations": "how closely columns follow each other",
+    "correlations": "how two columns go together",
+    "products": "spread and how two columns go together",
+    "bins": "the mix of rows",
 }
 """What each test of the values compares, in plain words."""
 

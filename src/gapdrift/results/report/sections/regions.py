@@ -1,4 +1,4 @@
-"""Section with the bins that gained or lost rows, described in words."""
+"""Section with the regions that gained or lost rows, described in words: they explain, and test nothing."""
 
 import math
 
@@ -14,13 +14,13 @@ __all__ = ["make_regions"]
 KEY, TITLE = "regions", "Where rows lie"
 
 MAX_SHOWN = 5
-"""Largest number of bins that gained rows, and of bins that lost rows."""
+"""Largest number of regions that gained rows, and of those that lost rows."""
 
 MIN_CHANGE = 0.002
-"""Change of the share of rows below which a bin is not shown."""
+"""Change of the share of rows below which a region is not shown."""
 
 MAX_DESCRIPTION = 180
-"""Letters of a bin's description."""
+"""Letters of a region's description."""
 
 REGION_HEADS = (
     Head("Where rows lie", "", "words"),
@@ -31,7 +31,7 @@ REGION_HEADS = (
 
 
 def make_regions(report: Report) -> Section | None:
-    """Tables of the bins that gained and lost most rows; None if the result has no bins."""
+    """Tables of the regions that gained and lost most rows; None if the result has none."""
     result = report.result
     if not result.bins:
         return None
@@ -42,7 +42,7 @@ def make_regions(report: Report) -> Section | None:
     if not gained and not lost:
         return Section(KEY, TITLE, f"<p>{start}None of them gained or lost rows by more than chance allows.</p>")
     rows = f"{format_count(result.n_reference, 'row')} and {format_count(result.n_window, 'row')}"
-    observed = "The words are about cells that were observed in the reference, none that were filled in."
+    observed = "A row lies in the region that is nearest by its observed cells."
     lead = f"{start}These gained or lost more than chance allows, the clearest first: shares of {rows}. {observed}"
     largest = max(max(entry.share_reference, entry.share_window) for entry in (*gained, *lost))
     sides = [("Regions that gained rows", gained), ("Regions that lost rows", lost)]
@@ -55,7 +55,7 @@ def make_regions(report: Report) -> Section | None:
 
 
 def bin_in_words(entry: BinFinding) -> str:
-    """Description of a bin: what sets it apart or, if that is not known, its centre."""
+    """Description of a region: what sets it apart or, if that is not known, its centre."""
     if entry.description or not entry.centre:
         return cut_text(entry.description or "hardly any cell observed", MAX_DESCRIPTION)
     parts = [
@@ -67,9 +67,9 @@ def bin_in_words(entry: BinFinding) -> str:
 
 
 def _has_changed(entry: BinFinding, result: DriftResult) -> bool:
-    """Whether a bin's share changed by more than chance allows among so many bins, where values changed at all.
+    """Whether a region's share changed by more than chance allows among so many, where values changed at all.
 
-    What a bin adds to the statistic is the square of a standardised difference. Without a test all count.
+    Its contribution is the square of a standardised difference. Without one all count.
     """
     if not result.drift or "values" not in alarming_sides(result):
         return False
