@@ -123,6 +123,8 @@ def fit_regions(functions: Functions, codes: NDArray[np.uint16], n_regions: int,
     scores = values[:, :n_columns].astype(float)
     partition = fit_partition(scores, n_regions, rng, n_starts=1)
     member = partition.distances(scores).argmin(axis=1) == np.arange(len(partition))[:, None]
+    # The centre of a single row would be that row.
+    member = member[member.sum(axis=1) > 1] if member.sum(axis=1).max() > 1 else member.any(axis=0, keepdims=True)
     n_observed = member.astype(float) @ observed[:, functions.function_owner[:n_columns]]
     centres = np.rint(member.astype(float) @ scores / np.maximum(n_observed, 1.0))
     centres, first = np.unique(centres.astype(np.intp), axis=0, return_index=True)

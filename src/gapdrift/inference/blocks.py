@@ -4,7 +4,7 @@ Means of functions, products of two and of three, rates and patterns of missing 
 """
 
 from dataclasses import dataclass, replace
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,7 +73,7 @@ class EntryShape:
         """With so many times the kurtosis."""
         return replace(self, skewness=self.skewness * np.sqrt(factor), kurtosis=(self.kurtosis + 3.0) * factor - 3.0)
 
-    def at(self, places: object) -> "EntryShape":
+    def at(self, places: Any) -> "EntryShape":
         """Of some entries."""
         return EntryShape(*(part[places] for part in (self.variance, self.skewness, self.kurtosis, self.n_rows)))
 
@@ -156,10 +156,9 @@ def tail_p_values(scores: Vector, skewness: Vector, kurtosis: Vector) -> Vector:
     """
     away, steep = np.abs(scores), np.maximum(np.abs(skewness), 0.02)
     found = 2.0 * np.where(scores * skewness > 0.0, gamma_tail(away, steep), ndtr(-away))
-    heavy = np.maximum(kurtosis, 0.02)
-    freedom = 4.0 + 6.0 / heavy
+    freedom = 4.0 + 6.0 / np.maximum(kurtosis, 1e-6)
     student = 2.0 * stdtr(freedom, -away * np.sqrt(freedom / (freedom - 2.0)))
-    return np.minimum(np.where(kurtosis > 0.02, np.maximum(found, student), found), 1.0)
+    return np.minimum(np.maximum(found, student), 1.0)
 
 
 def shrunk(scores: Vector, explained: Vector | float) -> Vector:

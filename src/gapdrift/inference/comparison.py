@@ -93,7 +93,7 @@ def compare(null: ReferenceNull, sides: tuple[Side, Side], categories: Sequence[
         Of each input column, the categories with a code of their own; empty for numbers.
     """
     null = null.as_rare_as(pooled_variance(sides))
-    correlation = standard_correlation(null, sides)
+    correlation = standard_correlation(sides)
     changed = conditions(null, sides, correlation)
     scale = sum((1.0 / np.maximum(side.n_own, 1.0) for side in sides), np.zeros(1))
     explained = changed.explained(sides[0].functions.function_owner, scale)

@@ -106,6 +106,7 @@ def at_least(count: Vector, total: Vector, size: float, n_all: float) -> Vector:
 
 
 def chi_square(before: Vector, after: Vector) -> float:
+    """p-value of Pearson's test of all cells together."""
     total = before + after
     # The group of rare values of a category is empty where all are frequent.
     n_cells = int(np.count_nonzero(total))

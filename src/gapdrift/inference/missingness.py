@@ -176,12 +176,12 @@ class Conditions(NamedTuple):
         return found
 
 
-def standard_correlation(null: ReferenceNull, sides: tuple[Side, Side]) -> Matrix:
+def standard_correlation(sides: tuple[Side, Side]) -> Matrix:
     """Correlation of the functions over the rows that have both, of both sides together."""
     m, n = (side.rows for side in sides)
     pooled = (m * sides[0].covariance + n * sides[1].covariance) / np.maximum(m + n, 1.0)
     spread = np.sqrt(np.maximum(np.diag(pooled), 1.0))
-    found = np.clip(pooled / np.outer(spread, spread), -1.0, 1.0)
+    found: Matrix = np.clip(pooled / np.outer(spread, spread), -1.0, 1.0)
     np.fill_diagonal(found, 1.0)
     return found
 
@@ -201,8 +201,8 @@ def conditions(null: ReferenceNull, sides: tuple[Side, Side], correlation: Matri
     Notes
     -----
     The mean of u or w over the rows that have a column, less that over all rows, is 0 under MCAR, whatever the rates.
-    The test compares how far the rows that have a column lie from those that miss it, which varies by v (1/k + 1/l) with
-    k and l of them. What it explains follows from the shift of those that are left. Where columns are few, products of
+    The test compares how far the rows that have a column lie from those that miss it, which varies by v (1/k + 1/l)
+    with k and l of them. What it explains follows from the shift of those that are left. Where columns are few, products of
     two u are looked at as well: cells may be missing by what two columns are together.
     """
     functions = sides[0].functions
@@ -254,12 +254,14 @@ class _Placed(NamedTuple):
     @property
     def factor(self) -> Matrix:
         """Variance of the shift over that of one row."""
-        return np.maximum(1.0 / np.maximum(self.with_both, 1.0) - 1.0 / self.n_rows, 0.0)
+        found: Matrix = np.maximum(1.0 / np.maximum(self.with_both, 1.0) - 1.0 / self.n_rows, 0.0)
+        return found
 
     @property
     def apart(self) -> Matrix:
         """How far the rows that have the column are from those that miss it."""
-        return self.shift * self.n_rows / np.maximum(self.lost, 1e-9)
+        found: Matrix = self.shift * self.n_rows / np.maximum(self.lost, 1e-9)
+        return found
 
 
 class _Changes(NamedTuple):
@@ -287,7 +289,8 @@ class _Changes(NamedTuple):
     @property
     def beyond(self) -> Matrix:
         """Squared standardised shifts beyond the largest that chance explains."""
-        return np.maximum(self.guarded**2 - 2.0 * np.log(max(float(self.light.sum()), 2.0)), 0.0)
+        found: Matrix = np.maximum(self.guarded**2 - 2.0 * np.log(max(float(self.light.sum()), 2.0)), 0.0)
+        return found
 
     @property
     def moved(self) -> Vector:

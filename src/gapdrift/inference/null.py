@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from gapdrift._typing import Indices, Mask, Matrix, Vector
+from gapdrift._typing import Indices, Mask, Vector
 from gapdrift.counting.functions import Functions
 from gapdrift.inference.blocks import EntryShape, ridge, shape_of
 from gapdrift.inference.combination import effective_number
@@ -105,7 +105,7 @@ class ReferenceNull:
         )
 
 
-def independent_share(rows: Matrix) -> float:
+def independent_share(rows: Single) -> float:
     """Independent entries that one of these is worth, where the largest of their sums over rows is looked at.
 
     Parameters
@@ -118,8 +118,10 @@ def independent_share(rows: Matrix) -> float:
     Rows are weighed by random numbers. By chance alone a squared correlation of L rows is 1 / L on average: their share
     of all squared correlations is mixed in as independent noise (Schäfer and Strimmer).
     """
-    chosen = np.unique(np.linspace(0, rows.shape[1] - 1, MAX_SIMULATED).astype(np.intp)) if rows.shape[1] else []
-    some = np.asarray(rows[:MAX_WEIGHED, chosen], dtype=np.float32)
+    if not rows.shape[1]:
+        return 1.0
+    chosen = np.unique(np.linspace(0, rows.shape[1] - 1, MAX_SIMULATED).astype(np.intp))
+    some = rows[:MAX_WEIGHED, chosen]
     length = np.linalg.norm(some, axis=0)
     some = some[:, length > 1e-6] / length[length > 1e-6]
     n_rows, size = some.shape
@@ -133,7 +135,7 @@ def independent_share(rows: Matrix) -> float:
     noise = rng.standard_normal(sums.shape, dtype=np.float32)
     sums = np.sqrt(1.0 - chance) * sums + np.sqrt(chance) * noise
     smallest = 2.0 * ndtr(-np.abs(sums).max(axis=1).astype(float))
-    return min(effective_number(smallest) / size, 1.0)
+    return float(min(effective_number(smallest) / size, 1.0))
 
 
 def fit_null(functions: Functions, codes: NDArray[np.uint16]) -> ReferenceNull:

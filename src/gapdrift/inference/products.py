@@ -165,7 +165,7 @@ def _of_indicators(
         shares.append(np.clip((mean - low[place]) / height[place], 1e-6, 1.0 - 1e-6))
     covariance = (sides[0].covariance[one, two] * m + sides[1].covariance[one, two] * n) / total
     size = height[one] * height[two]
-    variance, kurtosis = indicator_products(*shares, covariance / size)
+    variance, kurtosis = indicator_products(shares[0], shares[1], covariance / size)
     found = EntryShape(shape.variance.copy(), shape.skewness.copy(), shape.kurtosis.copy(), shape.n_rows.copy())
     found.variance[chosen] = np.maximum(variance * (size / spread[chosen]) ** 2, 1e-9)
     found.kurtosis[chosen] = np.where(
@@ -293,12 +293,13 @@ def gaussian_moments(turn: Matrix, correlations: list[Matrix], weights: list[Mat
     Y_s has the covariance R_ik R_jl + R_il R_jk. With B = A R A of one part without weights the mean is
     ((tr B)^2 + tr B^2) / 2, the variance (tr B^2)^2 + tr B^4 and the third moment 4 ((tr B^3)^2 + tr B^6). With weights
     and H = A^2 * R the first term of the mean is sum_ij W_ij (H W H)_ij / 2; the second one goes from
-    sum_ij W_ii H_ij^2 W_jj / 2, where squares alone take part, to the one above, where all do. Variance and third moment
-    are those of as many entries as that leaves, each so much smaller.
+    sum_ij W_ii H_ij^2 W_jj / 2, where squares alone take part, to the one above, where all do. Variance and third
+    moment are those of as many entries as that leaves, each so much smaller.
     """
     both, apart = turn @ turn, 1.0 - np.eye(len(turn))
-    squared = sum(weight**2 for weight in weights)
-    mixed = sum(float((weight**2).mean()) * each for each, weight in zip(correlations, weights, strict=True))
+    squared = np.sum([weight**2 for weight in weights], axis=0)
+    parts = [float((weight**2).mean()) * each for each, weight in zip(correlations, weights, strict=True)]
+    mixed = np.sum(parts, axis=0)
     whole = turn @ (mixed / float(squared.mean())) @ turn
     square = whole @ whole
     cube = square @ whole

@@ -240,7 +240,7 @@ def _test(reference: DriftReference, window: Evidence, alpha: float) -> DriftRes
     features = _features(reference, comparison, feature_tests(comparison))
     noted = {new_values_note(feature.name) for feature in features if feature.n_new_categories}
     alone = np.array([1.0 if test is None else test.p_value for test in comparison.columns])
-    products = [(*each.functions, each.p_values) for each in (comparison.pairs, comparison.others)]
+    products = [(each.functions[0], each.functions[1], each.p_values) for each in (comparison.pairs, comparison.others)]
     regions, region_notes = describe_regions(
         reference.schema, reference.regions, comparison.sides, rate_p_values(comparison.sides)
     )
@@ -359,7 +359,8 @@ def _features(reference: DriftReference, comparison: Comparison, tests: FeatureT
         found.append(
             FeatureFinding(
                 column.name,
-                *(float(side.missing[index] / side.n_rows) for side in sides),
+                float(sides[0].missing[index] / sides[0].n_rows),
+                float(sides[1].missing[index] / sides[1].n_rows),
                 float(p_values[index]) if tested else 1.0,
                 float(adjusted[index]) if tested else 1.0,
                 float(tests.effects[index]) if tested else 0.0,
