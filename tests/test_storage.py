@@ -399,7 +399,8 @@ def test_no_row_of_the_reference_is_written(n_columns):
     complete = rows[~np.isnan(rows).any(axis=1)]
     functions = detector.reference_.functions
     codes = functions.codes(encode(complete, detector.schema_))
-    for form in (complete, codes.T, *functions.values(codes)):
+    # Of complete rows, what is observed is the same for all.
+    for form in (complete, codes.T, functions.values(codes)[0]):
         assert not rows_found(data, np.asarray(form, dtype=float))
     assert dumps(loads(data), keep_rows=False) == data
 

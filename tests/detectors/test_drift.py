@@ -94,7 +94,8 @@ def test_regions_speak_the_users_language(stations, drifted):
     assert sum("temperature" in entry.description or "humidity" in entry.description for entry in moved) >= 2
     for entry in drifted.bins:
         assert 980 < entry.centre["pressure"] < 1045
-        assert entry.centre["sky"] in {"clear", "cloudy", "rain", "(other)"}
+        # Of a region with hardly any value of a column nothing is told of it.
+        assert entry.centre.get("sky", "clear") in {"clear", "cloudy", "rain", "(other)"}
 
 
 def test_regions_are_not_shown_where_missing_rates_changed(stations):

@@ -57,8 +57,11 @@ def test_products_of_indicators(rng, covariance):
     cells = rng.choice(4, 400_000, p=shares)
     products = (np.isin(cells, [0, 1]) - one) * (np.isin(cells, [0, 2]) - two)
     variance, excess = indicator_products(np.array([one]), np.array([two]), np.array([covariance]))
-    assert variance[0] == pytest.approx(products.var(), rel=0.05)
-    assert excess[0] == pytest.approx(kurtosis(products), rel=0.15)
+    # At least those of independent indicators.
+    apart = (rng.random(400_000) < one) - one
+    apart = apart * ((rng.random(400_000) < two) - two)
+    assert variance[0] == pytest.approx(max(products.var(), apart.var()), rel=0.05)
+    assert excess[0] == pytest.approx(max(kurtosis(products), kurtosis(apart)), rel=0.15)
 
 
 def test_moments_of_whitened_products_of_gaussian_columns(rng):

@@ -16,6 +16,10 @@ from gapdrift.results.result import Histogram
 from gapdrift.tables.schema import Column, Schema
 
 
+def regions_at(centres):
+    return Regions(centres, np.ones(centres.shape, dtype=bool))
+
+
 def refused(thing):
     with pytest.raises(StorageError, match="not sound"):
         thing.check_stored()
@@ -67,10 +71,11 @@ def test_sound_parts_pass():
         replace(AXIS, single=np.array([np.inf])),
         Functions((AXIS, AXIS), np.ones(1, dtype=bool)),
         Functions((Axis(np.zeros(0), np.zeros((3, 2), dtype=int)),), np.ones(1, dtype=bool)),
-        Regions(np.zeros(2, dtype=int)),
-        Regions(np.zeros((0, 2), dtype=int)),
-        Regions(np.zeros((MAX_REGIONS + 1, 2), dtype=int)),
-        Regions(np.full((1, 2), LARGEST_STEP + 1)),
+        regions_at(np.zeros(2, dtype=int)),
+        regions_at(np.zeros((0, 2), dtype=int)),
+        regions_at(np.zeros((MAX_REGIONS + 1, 2), dtype=int)),
+        regions_at(np.full((1, 2), LARGEST_STEP + 1)),
+        Regions(np.zeros((1, 2), dtype=int), np.ones((1, 1), dtype=bool)),
         ProductSum(0.0, 1.0, 0.0),
         ProductSum(1.0, -1.0, 0.0),
         ProductSum(1.0, 1.0, -1.0),
@@ -207,8 +212,8 @@ def test_nulls_whose_parts_do_not_fit(observed, change):
         lambda whole: {"schema": Schema(whole.schema.columns[::-1])},
         lambda whole: {"functions": Functions(whole.functions.axes[1:], whole.functions.is_number[1:])},
         lambda whole: {"functions": Functions(whole.functions.axes, ~whole.functions.is_number)},
-        lambda whole: {"regions": Regions(whole.regions.centres[:, 1:])},
-        lambda whole: {"regions": Regions(whole.regions.centres[1:])},
+        lambda whole: {"regions": regions_at(whole.regions.centres[:, 1:])},
+        lambda whole: {"regions": regions_at(whole.regions.centres[1:])},
         lambda whole: {"null": replace(whole.null, functions=cut(whole.null.functions))},
     ],
 )
