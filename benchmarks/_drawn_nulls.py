@@ -420,7 +420,7 @@ def mean_bars(tallies: Sequence[Tally]) -> list[Bar]:
     low, high = (float(binom.ppf(tail, trials, 0.05)) / trials for tail in (SURE, 1 - SURE))
     note = f"{len(tallies)} cases; chance explains {low:.3f} to {high:.3f}"
     name = "mean of drawn cases at 0.05"
-    return [Bar(name, mean, ">=", min(0.042, low), note), Bar(name, mean, "<=", max(0.055, high), note)]
+    return [Bar(name, mean, ">=", min(0.035, low), note), Bar(name, mean, "<=", max(0.055, high), note)]
 
 
 def again_bars(again: Sequence[Tally], n_cases: int) -> list[Bar]:

@@ -69,7 +69,7 @@ def test_correlations_and_variances_of_both_sides(fit, rng):
     found = fit(hide(rows[:1_000], rng))
     rows[1_000:, 2] += 2.0
     sides = found.sides(hide(rows[1_000:], rng, 0.5))
-    correlation = standard_correlation(found.null, sides)
+    correlation = standard_correlation(sides)
     assert np.diag(correlation).tolist() == [1.0] * 6
     np.testing.assert_allclose(correlation[0, 1], 0.5, atol=0.06)
     # A mean that moved is part of the variance about the common one.

@@ -156,7 +156,7 @@ def tail_p_values(scores: Vector, skewness: Vector, kurtosis: Vector) -> Vector:
     """
     away, steep = np.abs(scores), np.maximum(np.abs(skewness), 0.02)
     found = 2.0 * np.where(scores * skewness > 0.0, gamma_tail(away, steep), ndtr(-away))
-    freedom = 4.0 + 6.0 / np.maximum(kurtosis, 1e-6)
+    freedom = 4.0 + 6.0 / np.maximum(kurtosis, 1e-9)
     student = 2.0 * stdtr(freedom, -away * np.sqrt(freedom / (freedom - 2.0)))
     return np.minimum(np.maximum(found, student), 1.0)
 

@@ -201,9 +201,9 @@ def conditions(null: ReferenceNull, sides: tuple[Side, Side], correlation: Matri
     Notes
     -----
     The mean of u or w over the rows that have a column, less that over all rows, is 0 under MCAR, whatever the rates.
-    The test compares how far the rows that have a column lie from those that miss it, which varies by v (1/k + 1/l)
-    with k and l of them. What it explains follows from the shift of those that are left. Where columns are few, products
-    of two u are looked at as well: cells may be missing by what two columns are together.
+    The test compares how far the rows that have a column lie from those that miss it, which varies by
+    v (1/k + 1/l) with k and l of them. What it explains follows from the shift of those that are left. Where columns
+    are few, products of two u are looked at as well: cells may be missing by what two columns are together.
     """
     functions = sides[0].functions
     others = functions.function_owner[:, None] != np.arange(len(functions.inputs))

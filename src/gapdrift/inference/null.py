@@ -77,7 +77,7 @@ class ReferenceNull:
     def check_stored(self) -> None:
         """Check what was read from a file."""
         expect_shape(self.shares, (4,), "shares of independent entries")
-        expect(self.location_excess >= 0.0, "moments from 0")
+        expect(0.0 <= self.location_excess <= 1e12, "moments from 0 to 1e12")
 
     def check_fits(self, functions: Functions) -> None:
         """Check that what was read from a file is about these functions."""

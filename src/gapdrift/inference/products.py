@@ -68,8 +68,9 @@ class ProductSum:
     excess: float
 
     def check_stored(self) -> None:
-        """Check what was read from a file: moments from 0."""
-        expect(min(self.mean, self.variance) > 0.0 <= self.excess, "moments from 0")
+        """Check what was read from a file: moments that can be squared."""
+        moments = (self.mean, self.variance, self.excess)
+        expect(min(moments) >= 0.0 < self.mean and max(moments) <= 1e12, "moments from 0 to 1e12")
 
 
 class Correlations(NamedTuple):
