@@ -239,10 +239,10 @@ def _product_sum(functions: Functions, standard: Single, seen: Single, products:
     cols = light[np.unique(np.linspace(0, len(light) - 1, MAX_SUMMED).astype(np.intp))] if len(light) else light
     if len(cols) < 2:
         return ProductSum(1.0, 1.0, 0.0)
-    cen, pres = standard[:, cols].astype(float), seen[:, cols].astype(float)
-    share = np.maximum(pres.T @ pres / len(cen), 1.0 / len(cen))
+    cen, present = standard[:, cols].astype(float), seen[:, cols].astype(float)
+    share = np.maximum(present.T @ present / len(cen), 1.0 / len(cen))
     covariance = cen.T @ cen / len(cen) / share
-    cen, pres = cen[:MAX_GRAM], pres[:MAX_GRAM]
+    cen, present = cen[:MAX_GRAM], present[:MAX_GRAM]
     length = len(cen)
     sub = np.ix_(cols, cols)
     shape = products.at(sub)
@@ -256,7 +256,7 @@ def _product_sum(functions: Functions, standard: Single, seen: Single, products:
     scale = weights / np.sqrt(share)
     own = np.empty((length, len(cols), len(cols)), dtype=np.float32)
     for row in range(length):
-        product = (np.outer(cen[row], cen[row]) - np.outer(pres[row], pres[row]) * covariance) * scale
+        product = (np.outer(cen[row], cen[row]) - np.outer(present[row], present[row]) * covariance) * scale
         own[row] = turn @ product @ turn
     flat = own.reshape(length, -1) / np.sqrt(np.float32(2.0))
     gram = (flat @ flat.T).astype(float)
