@@ -349,15 +349,17 @@ def _moved_in_common(changes: _Changes, sides: tuple[Side, Side]) -> Vector:
     """Largest shift along functions that select cells of many columns, on average over these: (inputs,).
 
     None of the columns need show it by itself. The mean square of k standardised shifts, whose columns are missing
-    together with the correlation R, is 1 on average, and varies by 2 sum R^2 / k^2.
+    together with the correlation R, is 1 on average and varies by 2 sum R^2 / k^2, as one of k^2 / sum R^2 independent
+    ones; its quantiles are those of Wilson and Hilferty.
     """
     taking_part = (changes.light > 0.0).astype(float)
     number = np.maximum(taking_part.sum(axis=1), 1.0)
     mean_square = (changes.guarded**2).sum(axis=1) / number
     together = _missing_together(sides) ** 2
-    deviation = np.sqrt(2.0 * ((taking_part @ together) * taking_part).sum(axis=1)) / number
-    largest_by_chance = np.sqrt(2.0 * np.log(max(len(number), 2)))
-    beyond = np.maximum(mean_square - 1.0 - largest_by_chance * deviation, 0.0)
+    spread = np.sqrt(2.0 / 9.0 * ((taking_part @ together) * taking_part).sum(axis=1)) / number
+    # One standard deviation more than the largest of so many functions is by chance.
+    away = np.sqrt(2.0 * np.log(max(len(number), 2))) + 1.0
+    beyond = np.maximum(mean_square - (1.0 - spread**2 + away * spread) ** 3, 0.0)
     found: Vector = np.sqrt(beyond[:, None] * changes.factor * taking_part).max(axis=0, initial=0.0)
     return found
 
