@@ -5,7 +5,9 @@ values are taken to be spread evenly.
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -55,7 +57,8 @@ MAX_WORDS = 3
 """Columns that the words about a region name, at most."""
 
 
-class ColumnCounts(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class ColumnCounts:
     """Counts of one column on one side.
 
     Parameters
@@ -85,21 +88,21 @@ class ColumnCounts(NamedTuple):
         """Smallest and largest number; None where there are none."""
         return (self.smallest, self.largest) if self.smallest <= self.largest else None
 
-    @property
+    @cached_property
     def limits(self) -> Vector:
         """Where codes begin and end: (codes + 1,); those beyond all values have no width."""
         low, high = self.range or (self.axis.edges[0], self.axis.edges[-1])
         found: Vector = np.clip(np.concatenate([[low], self.axis.edges, [high]]), low, high)
         return found
 
-    @property
+    @cached_property
     def middles(self) -> Vector:
         """Middle of each code, or the number that it stands for: (codes,)."""
         found = 0.5 * (self.limits[:-1] + self.limits[1:])
         found[self.axis.codes_of(self.axis.single)] = self.axis.single
         return found
 
-    @property
+    @cached_property
     def reached(self) -> Vector:
         """Number of values below each of the limits."""
         return np.concatenate([[0.0], np.cumsum(self.cells)])
